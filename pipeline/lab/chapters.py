@@ -30,11 +30,12 @@ def files(name: str) -> list[Path]:
 
 
 def module_names(name: str) -> list[str]:
-    """Name of the module of this name, a file or a folder, of each chapter that has one; nothing is imported."""
+    """Name of the module of this name of each chapter that has one; `page.card` is in a folder `page`."""
+    place = name.replace(".", "/")
     return [
         f"pipeline.{chapter}.{name}"
         for chapter in names()
-        if (FOLDER / chapter / f"{name}.py").is_file() or (FOLDER / chapter / name / "__init__.py").is_file()
+        if (FOLDER / chapter / f"{place}.py").is_file() or (FOLDER / chapter / place / "__init__.py").is_file()
     ]
 
 

@@ -1,17 +1,23 @@
-"""Answers of the table of results to the claims of `claimed.py`: yes, no, uncertain, not measured."""
+"""What a claim is, all that the chapters declare, and what the results answer: yes, no, uncertain, not measured.
+
+A chapter declares in `claims.py` what its papers claim and what it set out to reach; such a module knows no result.
+"""
 
 from __future__ import annotations
 
 import math
 import operator
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import pandas as pd
 
+from pipeline.lab import chapters
 from pipeline.lab.shared_tables import CLAIMS
+
+CHANGED = "changed_since"  # metric: published experiments to which today's code would give other numbers
 
 Holds = Literal["yes", "no", "uncertain", "not measured"]
 Row = dict[str, str]  # column of table `results` -> value; a missing column may have any value
@@ -29,6 +35,32 @@ class Claim:
     # and excess is value / beside - 1.
     form: Literal["value", "gain", "gap", "share", "times", "excess"] = "value"
     beside: Row | None = None
+
+
+def row_of(experiment: str, **columns: str) -> Row:
+    """Key of a row over all seeds: a value over all blocks or graphs, where `columns` say nothing else."""
+    fixed = {"seed": "all", "comparison": "value", "baseline": "none", "judge": "none", "lengths": "all"}
+    return {"experiment": experiment, **fixed, **columns}
+
+
+def declared() -> list[Claim]:
+    """Every claim: those of the chapters, and what the laboratory promises of its own numbers and of its command."""
+    of_chapters = [claim for module in chapters.modules("claims") for claim in module.claims()]
+    return [*of_chapters, *_promises()]
+
+
+def _promises() -> Iterator[Claim]:
+    for product, minutes in (("first_picture", 10), ("own_program", 12), ("own_model", 12)):
+        row = row_of("newcomer", method="readme", target="this_machine", metric=f"minutes_to_{product}")
+        yield Claim(f"newcomer_minutes_to_{product}", f"<= {minutes}", row)
+    yield Claim("experiments_changed_since", "<= 8", row_of("published", metric=CHANGED))
+    for name, method, metric, target in (
+        ("light_install_seconds", "pip", "install_seconds", "<= 60"),
+        ("light_install_megabytes", "pip", "install_megabytes", "<= 400"),
+        ("help_seconds", "help", "start_up_seconds", "<= 0.25"),
+        ("order_start_up_seconds", "order", "start_up_seconds", "<= 0.8"),
+    ):
+        yield Claim(name, target, row_of("start_up", method=method, target="this_machine", metric=metric))
 
 
 def table(results: pd.DataFrame, claims: Iterable[Claim]) -> pd.DataFrame:

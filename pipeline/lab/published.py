@@ -46,8 +46,8 @@ def columns(table: Table) -> list[str]:
     return [*names, *(name for name in table.schema.names if name not in names)]
 
 
-def load(experiments: Iterable[Path]) -> Published:
-    """The published experiments in these folders, sorted.
+def load(experiments: Iterable[Path], told_apart: bool = False) -> Published:
+    """The published experiments in these folders, sorted; `told_apart`: every table has a column `experiment`.
 
     Raises TableError naming a file whose columns are not its table's, or that is no table, and what to do.
     """
@@ -57,7 +57,10 @@ def load(experiments: Iterable[Path]) -> Published:
     for path in (path for folder in folders for path in sorted(folder.glob("*.csv"))):
         if path.stem not in frames:
             raise tables.TableError(f"{path}: there is no table {path.stem!r}; add its schema, or rename the file")
-        frames[path.stem].append(read(every[path.stem], path))
+        frame = read(every[path.stem], path)
+        if told_apart and "experiment" not in frame:
+            frame = frame.assign(experiment=path.parent.name)
+        frames[path.stem].append(frame)
     return Published(
         {name: pd.concat(rows, ignore_index=True) if rows else empty(every[name]) for name, rows in frames.items()},
         {folder.name: Provenance.read(folder / PROVENANCE) for folder in folders},

@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.fusion.page.shared import COLLECTION, COST, DEVELOPMENT, FUSION, INDUCTOR, JOINT, XLA
+from pipeline.collection.page.collection import COLLECTION
+from pipeline.fusion.page.shared import DEVELOPMENT, FUSION, INDUCTOR, JOINT
 from pipeline.fusion.tables import FUSED_OPERATIONS
-from pipeline.lab import claimed, claims
+from pipeline.lab import claims
 from pipeline.lab.config.params import load
 from pipeline.lab.page.evidence import Evidence
 from tests.report.made import PARAMS, results
 
 REAL = load().on_graphs
 NAMES = [FUSION, JOINT, DEVELOPMENT]
-PUBLISHED = [*NAMES, INDUCTOR, COLLECTION, XLA, COST]
+PUBLISHED = [*NAMES, INDUCTOR, COLLECTION, "xla_fusions"]
 TARGETS = {FUSION: ("alone",), DEVELOPMENT: ("alone",), JOINT: ("pcie", "nvlink", "all")}
 GRAPHS = ("gnmt_4 training", "wavenet_36 forward")
 METHODS = list(dict.fromkeys(method for name in NAMES for method in REAL[name].methods))
@@ -116,27 +117,8 @@ FACTORS = {
 
 
 def agreeing() -> Rows:
-    rows: Rows = []
-    for name, n in (("softmax", 12), ("adam_step", 30), ("all", 42)):
-        place = {"experiment": XLA, "set": name, "target": "cpu", "seed": "all", "n": n}
-        rows.append({**place, "method": "xla_cpu", "metric": "agreeing_share", "value": 1.0})
-        rows.append({**place, "method": "separate", "metric": "peer_agreeing_share", "value": 0.25})
-        rows.append({**place, "method": "xla", "metric": "fused_share", "value": 0.75})
-    return rows
-
-
-def costed() -> Rows:
-    """One fit, of seed 0."""
-    place = {"experiment": COST, "set": "functions", "target": "this machine", "seed": "0"}
-    rows: Rows = []
-    for kind in ("chain", "elementwise, cheap", "all"):
-        rows.append({**place, "method": kind, "metric": "predicted_over_measured", "value": 1.0})
-        rows.append({**place, "method": kind, "metric": "factor_wrong", "value": 1.25})
-    rows.append({**place, "method": "all", "metric": "rank_correlation", "value": 0.96875})
-    return [
-        *rows,
-        {**place, "method": "launch_seconds", "metric": "rate", "value": 2e-6, "low": np.nan, "high": np.nan},
-    ]
+    place = {"experiment": "xla_fusions", "set": "all", "target": "cpu", "seed": "all", "n": 42}
+    return [{**place, "method": "xla_cpu", "metric": "agreeing_share", "value": 1.0}]
 
 
 def by_graph() -> Rows:
@@ -198,7 +180,7 @@ def trained() -> pd.DataFrame:
 
 def evidence(*experiments: str) -> Evidence:
     """Evidence of these published experiments alone."""
-    rows = [row for name in NAMES for row in fused(name)] + compiled() + collected() + agreeing() + costed()
+    rows = [row for name in NAMES for row in fused(name)] + compiled() + collected() + agreeing()
     measured = results([row for row in rows if row["experiment"] in experiments])
     shown = {name: REAL[name].model_dump(mode="json") for name in NAMES}
     params = PARAMS | {"experiments": PARAMS["experiments"] | shown}
@@ -208,4 +190,4 @@ def evidence(*experiments: str) -> Evidence:
         "whole_graph_trainings": trained() if FUSION in experiments else trained()[:0],
         "fused_operations": drawn() if FUSION in experiments else drawn()[:0],
     }
-    return Evidence(params, measured, beside, claims=claims.table(measured, claimed.claims()))
+    return Evidence(params, measured, beside, claims=claims.table(measured, claims.declared()))

@@ -10,7 +10,7 @@ import pandas as pd
 
 from pipeline.lab.page import build
 from pipeline.lab.page.evidence import Evidence
-from pipeline.lab.page.pages import pages
+from pipeline.lab.page.pages import Page, pages
 from pipeline.lab.shared_tables import KEY, RESULTS
 from pipeline.reproduction.tables import RESIDUALS
 
@@ -51,15 +51,6 @@ PARAMS: dict[str, Any] = {
             {"attention_pointer": _ORDERING},
             methods=["random_legal", "input_order", "critical_path"],
         ),
-        "imitation_ideas": _experiment(
-            "imitation",
-            ["development"],
-            {
-                "attention_pointer": _ORDERING,
-                "following": _ORDERING | {"encoder": _ENCODER | {"following": True}},
-                "deeper": _ORDERING | {"encoder": _ENCODER | {"layers": 6}},
-            },
-        ),
         "imitation_input": _experiment(
             "imitation",
             ["compiled_test", "shuffled_test"],
@@ -95,9 +86,14 @@ def evidence(*rows: pd.DataFrame, **more: Any) -> Evidence:
 
 def page(name: str, evidence: Evidence) -> tuple[str, set[str]]:
     """One page as Markdown, and the names of its figures."""
+    chosen = declared_page(name)
+    return build.page_text(chosen, evidence), set(build.page_figures(chosen, evidence))
+
+
+def declared_page(name: str) -> Page:
+    """The page of this name."""
     (chosen,) = (page for page in pages() if page.name == name)
-    figures = {drawn for section in build.SECTIONS[name].values() for drawn in section(evidence).get("figures", {})}
-    return build.page_text(chosen, evidence), figures
+    return chosen
 
 
 def reproduction(experiment: str = "quick", dependencies: str = "full", latency: bool = True) -> pd.DataFrame:

@@ -89,26 +89,6 @@ def exact() -> list[dict[str, Any]]:
     return rows
 
 
-def timed() -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    place: dict[str, Any] = {"experiment": "environment_speed", "set": "layered", "lengths": "50"}
-    for sequence, (method, speed) in product(("any", "by_start"), (("single", 2e4), ("batched", 2e6))):
-        timing = place | {"target": sequence, "method": method}
-        rows.append(timing | {"metric": "steps_per_second", "value": speed})
-        if method == "batched":
-            rows.append(timing | {"metric": "speedup", "comparison": "ratio", "baseline": "single", "value": 100.0})
-    place = {"experiment": "sampling_speed", "method": "gflownet", "metric": "schedules_per_second"}
-    return [*rows, *(place | {"lengths": size, "value": 5e4 / int(size)} for size in ("50", "1000"))]
-
-
-def trials() -> list[dict[str, Any]]:
-    place = {"experiment": "policy_trials", "comparison": "ratio", "baseline": "list_scheduling", "judge": "simulator"}
-    place |= {"metric": "makespan", "set": "development_synthetic"}
-    every = product(("ppo", "gflownet", "gflownet_known"), TARGETS[:4], ("best", "spread"))
-    worth = {"ppo": 0.99, "gflownet": 0.98, "gflownet_known": 0.97}
-    return [place | {"method": m, "target": t, "decoder": rule, "value": worth[m]} for m, t, rule in every]
-
-
 def tables() -> dict[str, pd.DataFrame]:
     """Tables beside the results: parts, trainings, Gantt charts."""
     plain = dict.fromkeys(published.columns(PARTS), "none") | {"rank": 0, "n": 10, "confidence": np.nan}
@@ -142,13 +122,12 @@ def tables() -> dict[str, pd.DataFrame]:
 
 def rows_of(experiment: str) -> list[dict[str, Any]]:
     """Rows of a published experiment."""
-    makers = {"exact_flow": exact, "environment_speed": timed, "sampling_speed": timed, "policy_trials": trials}
-    rows = makers[experiment]() if experiment in makers else compared(experiment)
+    rows = exact() if experiment == "exact_flow" else compared(experiment)
     rows += correlated() if experiment == "gflownet" else []
     return [row for row in rows if row["experiment"] == experiment]
 
 
-PUBLISHED = [*SETS, "exact_flow", "environment_speed", "sampling_speed", "policy_trials"]
+PUBLISHED = [*SETS, "exact_flow"]
 
 
 def evidence(*experiments: str) -> Evidence:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from learned_schedulers.figures import render
-from pipeline.devices.page import comparison, simulator, speed
+from pipeline.devices.page import comparison
 from pipeline.lab import published
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import label
@@ -53,10 +53,6 @@ def evidence(experiment: str = "devices") -> Evidence:
         part(experiment=experiment, set="all", metric="strength", by="target", part="noisy", value=0.61625),
     ]
     parts += [
-        part(experiment=experiment, set="unseen_real", metric=name, by="kind", part="gnmt forward part", value=value)
-        for name, value in (("graphs_looked_at", 20), ("graphs_counted", 7))
-    ]
-    parts += [
         part(experiment=experiment, set="unseen_real", target="proxy", method=method, metric="makespan",
              by="evaluations", part=str(count), rank=k, value=1 / count)
         for method in METHODS[1:] for k, count in enumerate((1, 3, 10))
@@ -77,20 +73,12 @@ def evidence(experiment: str = "devices") -> Evidence:
                  "speedup": 2 + k / 9}
         for target in ("noisy", "bandwidth") for k in range(5)
     ]  # fmt: skip
-    speeds: list[dict[str, Any]] = [
-        {"experiment": "simulator_speed", "method": "simulator", "metric": "schedules_per_second", "lengths": size,
-         "value": 2e7 / int(size)}
-        for size in ("200", "50")
-    ]  # fmt: skip
-    speeds.append({"experiment": "simulator_speed", "metric": "growth_exponent", "lengths": "50-200", "value": 1.02})
     params = PARAMS | {
         "experiments": PARAMS["experiments"] | {experiment: SETTINGS},
         "graphs": {experiment: {"graph_sets": {"unseen_real": {"device": "v100", "devices": 4}}}},
     }
     tables = {"parts": parts, "gantts": bars, "memory_curves": curves, "kept_points": points}
-    return Evidence(
-        params, results(rows(experiment) + speeds), {name: pd.DataFrame(lines) for name, lines in tables.items()}
-    )
+    return Evidence(params, results(rows(experiment)), {name: pd.DataFrame(lines) for name, lines in tables.items()})
 
 
 def page(evidence: Evidence) -> str:
@@ -100,8 +88,8 @@ def page(evidence: Evidence) -> str:
 def test_the_page_shows_every_table_and_figure() -> None:
     text = page(evidence())
     for text_shown in (
-        "4 × v100", "0.616", "| gnmt forward part | 20 | 7 |", "Randomised list", "0.8750", "BRKGA", "GFlowNet",
-        "1.5000", "figures/devices_gantt_1.png", "figures/devices_anytime.png", "| 50 | 400,000",
+        "4 × v100", "0.616", "Randomised list", "0.8750", "BRKGA", "GFlowNet",
+        "1.5000", "figures/devices_gantt_1.png", "figures/devices_anytime.png"
     ):  # fmt: skip
         assert text_shown in text, text_shown
     assert "few graphs and seeds" not in text
@@ -117,10 +105,8 @@ def test_the_few_graphs_of_every_report_replace_unpublished_ones() -> None:
 def test_the_page_says_what_is_missing() -> None:
     empty = Evidence(PARAMS, evidence().results[:0], {})
     assert comparison.section(empty) == {"to_list": {}}
-    assert not simulator.section(empty)["speeds"]
     text = page(empty)
     assert "Not measured yet: `snakemake data/published/devices.done`" in text
-    assert "Not measured yet: `python -m benchmarks.speed simulator`" in text
 
 
 @pytest.mark.parametrize("name", ["gflownet", "list_scheduling"])
@@ -129,17 +115,3 @@ def test_the_papers_figures_are_beside_ours(name: str) -> None:
     line = next(cells for cells in shown.lines if cells[0] == label(name))
     assert line[2] == {"gflownet": "2.71", "list_scheduling": "2.74"}[name]
     assert line[1].startswith({"gflownet": "-", "list_scheduling": "3.25"}[name])
-
-
-def test_times_of_methods_and_their_curves() -> None:
-    place = {"experiment": "graph_method_speed", "target": "proxy", "metric": "seconds_per_graph"}
-    sets = ("unseen_real", "unseen_small")
-    times = [place | {"set": name, "method": method, "value": 0.125} for name in sets for method in METHODS]
-    curves = [
-        part(experiment="graph_method_speed", set=name, method=method, by="seconds", part=f"0.{k}", rank=k, value=1 / k)
-        for name in sets for method in METHODS for k in (1, 2)
-    ]  # fmt: skip
-    shown = speed.section(Evidence(PARAMS, results(times), {"parts": pd.DataFrame(curves)}))
-    assert len(shown["times"].lines) == len(METHODS) and shown["times"].lines[0][1].startswith("0.125")
-    assert render(shown["figures"]["devices_seconds"]())[:4] == b"\x89PNG"
-    assert "`git restore reports/published/graph_method_speed`" in page(evidence())

@@ -42,7 +42,7 @@ def evidence() -> Evidence:
 
 
 def text(evidence: Evidence) -> str:
-    return template("devices/machine.md.j2").render(machine=machine.section(evidence))
+    return template("execution/page/machine.md.j2").render(machine=machine.section(evidence))
 
 
 def test_targets_methods_and_rates_are_shown() -> None:

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
+from learned_schedulers.figures import render
 from pipeline.lab.page import build, plots
 from pipeline.processors.page import cycles
 from pipeline.reproduction.page.plots import figure_3
@@ -51,9 +52,9 @@ def test_everything_is_drawn(drawn: dict[str, Figure]) -> None:
 
 def test_equal_frames_give_equal_bytes() -> None:
     rows = made.reproduction()
-    first = plots.render(figure_3(made.sweep(), rows))
-    assert first == plots.render(figure_3(made.sweep(), rows.copy()))
-    assert first != plots.render(figure_3(made.sweep(shift=0.01), rows))
+    first = render(figure_3(made.sweep(), rows))
+    assert first == render(figure_3(made.sweep(), rows.copy()))
+    assert first != render(figure_3(made.sweep(shift=0.01), rows))
     assert b"matplotlib" not in first.lower()
 
 

@@ -12,12 +12,14 @@ from PIL import Image
 
 from learned_schedulers.figures import render
 from pipeline.collection.page import collection
-from pipeline.fusion.page import agreement, answers, compiler, costs, learning, pictures, plans
-from pipeline.fusion.page.shared import COLLECTION, COST, FUSION, INDUCTOR, JOINT, XLA, duration, filled, times
-from pipeline.lab.claimed import claims
+from pipeline.collection.page.collection import COLLECTION
+from pipeline.fusion.page import answers, compiler, learning, pictures, plans
+from pipeline.fusion.page.shared import FUSION, INDUCTOR, JOINT, duration
+from pipeline.lab.claims import declared
 from pipeline.lab.page import build
+from pipeline.lab.page.numbers import times
 from pipeline.lab.page.pages import pages
-from pipeline.lab.page.tables import Table
+from pipeline.lab.page.tables import Table, filled
 from tests.report import fusion, made
 from tests.report.fusion import FACTORS, PUBLISHED, cost
 
@@ -29,8 +31,6 @@ COMMANDS = {
     JOINT: "snakemake data/published/fusion_joint.done",
     INDUCTOR: "python -m benchmarks.inductor",
     COLLECTION: "python -m benchmarks.data_collection",
-    XLA: "python -m benchmarks.xla_fusions",
-    COST: "git restore reports/published/fusion_cost",
 }
 
 
@@ -50,13 +50,12 @@ def test_every_figure_is_shown_and_can_be_drawn() -> None:
         "collection_sizes",
     }  # fmt: skip
     assert all(f"figures/{name}.png" in text for name in drawn)
-    for section in build.SECTIONS["fusion"].values():
-        for draw in section(FULL).get("figures", {}).values():
-            assert Image.open(io.BytesIO(render(draw()))).size[0] > 300
+    for draw in build.page_figures(made.declared_page("fusion"), FULL).values():
+        assert Image.open(io.BytesIO(render(draw()))).size[0] > 300
 
 
 def test_every_claim_is_asked_and_answered() -> None:
-    names = {claim.name for claim in claims() if claim.row["experiment"] in PAGE.experiments}
+    names = {claim.name for claim in declared() if claim.row["experiment"] in PAGE.experiments}
     assert set(answers.QUESTIONS) == names
     table = answers.section(FULL)["questions"]
     assert len(table.lines) == len(names)
@@ -125,13 +124,6 @@ def test_inductor_is_compared_with_its_control() -> None:
     assert shown["rank_correlation"].startswith("0.62 (") and shown["head_room"].startswith("0.0% (")
 
 
-def test_simpler_rules_are_beside_ours() -> None:
-    table = agreement.section(FULL)["functions"]
-    assert [line[0] for line in table.lines] == ["adam step", "softmax", "All"]
-    line = cells(table, "All")
-    assert (line["Pairs"], line["Our rule of XLA's fusion"], line["No fusion"]) == ("42", "100.0%", "25.0%")
-
-
 def test_environments_are_compared_with_gymnasium() -> None:
     shown = collection.section(FULL)
     ways = cells(shown["ways"], "numba, blocks of environments")
@@ -147,12 +139,6 @@ def test_environments_are_compared_with_gymnasium() -> None:
     )
 
 
-def test_the_cost_says_how_wrong_it_is() -> None:
-    shown = costs.section(FULL)
-    assert [line[0] for line in shown["kinds"].lines] == ["elementwise, cheap", "chain", "All"]
-    assert shown["constants"].lines == [["launch seconds", "2e-06"]] and shown["rank_correlation"] == "0.969"
-
-
 def test_times_and_factors_as_people_read_them() -> None:
     assert [duration(seconds) for seconds in (13.25, 0.0042, 1.3e-5)] == ["13.25 s", "4.2 ms", "13 µs"]
     assert [times(value) for value in (0.5, 10.56, 1024.0)] == ["0.5×", "10.56×", "1,024×"]
@@ -164,11 +150,11 @@ def test_the_page_says_what_is_missing(missing: str) -> None:
     text, _ = page(fusion.evidence(*(name for name in PUBLISHED if name != missing)))
     assert not re.search(r"\bnan\b", text.lower())
     named = {name for name, command in COMMANDS.items() if re.search(rf"{MISSING}: `{re.escape(command)}`", text)}
-    assert named == {missing} - {"fusion_development"}
+    assert named == {missing} - {"fusion_development", "xla_fusions"}
 
 
 def test_without_anything_the_page_says_what_to_run() -> None:
     text, drawn = page(fusion.evidence())
     assert not drawn and all(f"`{command}`" in text for command in COMMANDS.values())
     sections = [part for part in text.split("\n## ")[2:] if not part.startswith("All graphs")]
-    assert len(sections) == 9 and all(re.search(f"{MISSING}: `", part) for part in sections)
+    assert len(sections) == 7 and all(re.search(f"{MISSING}: `", part) for part in sections)

@@ -11,9 +11,9 @@ import pytest
 
 from learned_schedulers.blocks.models.decoders import DECODERS
 from pipeline.imitation.disagreement import CATEGORIES
-from pipeline.imitation.page import comparison, ideas, input, limits
+from pipeline.imitation.page import comparison, input, limits
 from pipeline.imitation.page.rows import leading
-from pipeline.lab import claimed, claims
+from pipeline.lab import claims
 from pipeline.lab.page.names import set_label
 from tests.report import imitations, made
 from tests.report import limits as made_limits
@@ -47,10 +47,6 @@ def test_every_cell_of_the_main_table_is_that_of_its_row() -> None:
             tau = small((1 - exact) / 5, 3, "", 0.01)
             expected.append([set_label(name), method, decoder, *shares, tau, always, f"{n:,}"])
     assert SHOWN["main"].lines == expected
-    tested = ["5 instructions", "4 to 40, same programs", "4 to 40, other programs"]
-    assert SHOWN["by_seed"].head == ["Scheduler", "Decoder", "Seed", *tested]
-    assert SHOWN["by_seed"].lines[2] == ["Attention pointer", "greedy", "2", "91.2%", "81.2%", "60.2%"]
-    assert len(SHOWN["by_seed"].lines) == 3
     assert SHOWN["sizes"].lines == [["Attention pointer", "1,204,000", "2.4", "2,400,000"]]
 
 
@@ -67,7 +63,7 @@ def test_the_speed_of_the_command_is_that_of_its_rows() -> None:
 
 
 def test_goals_are_beside_the_paper_and_the_results() -> None:
-    answers = claims.table(imitations.results(), claimed.claims())
+    answers = claims.table(imitations.results(), claims.declared())
     table = comparison.section(replace(EVIDENCE, claims=answers))["goals"]
     assert table.head[:4] == ["Question", "Paper", "Goal", "Attention pointer, greedy"] and len(table.head) == 7
     five, tau, same, unseen, valid = (line[1:4] for line in table.lines)
@@ -125,21 +121,6 @@ def test_sets_and_models_have_the_sequence_of_the_parameters() -> None:
 def test_the_leading_decoder_is_the_first_of_the_head(head: str) -> None:
     default = import_module(f"learned_schedulers.blocks.models.heads.{head}").make.decoder
     assert leading(pd.DataFrame({"decoder": sorted([default, *DECODERS[head]])})) == default
-
-
-def test_each_idea_is_beside_the_first_network_with_its_differences() -> None:
-    rows = []
-    for model, exact in {"following": 0.79, "attention_pointer": 0.76, "deeper": 0.755}.items():
-        for decoder, more in (("greedy", 0.0), ("beam", 0.01)):
-            rows += imitations.measured("imitation_ideas", "development", model, decoder, exact + more)
-    shown = ideas.section(made.evidence(made.results(rows)))
-    assert shown["decoder"] == "greedy" and shown["steps"] == 400
-    assert [(line[0], line[1], line[-1]) for line in shown["rows"].lines] == [
-        ("Attention pointer", "-", "-"),
-        ("Following", "`encoder.following` True (False)", "+3.0"),
-        ("Deeper", "`encoder.layers` 6 (4)", "-0.5"),
-    ]
-    assert shown["rows"].lines[1][2].startswith("79.0%")
 
 
 def test_each_network_of_gcc_7_is_shown_on_blocks_like_its_training_blocks() -> None:

@@ -9,10 +9,12 @@ from types import ModuleType
 import pandas as pd
 import pytest
 
-from pipeline.lab.page.index import front
-from pipeline.lab.page.index.cards import CARDS
+from pipeline.lab.page import front
+from pipeline.lab.page.cards import cards
 from pipeline.lab.page.rendering import html
 from tests.report import fusion, made, placement, policies
+
+CARDS = cards()
 
 
 def answered(holds: str, value: float = 0.25) -> pd.DataFrame:

@@ -8,17 +8,18 @@ import pytest
 
 from learned_schedulers.blocks.order.methods import MEASURED
 from learned_schedulers.blocks.order.targets import TARGETS
-from pipeline.lab import claimed, claims
+from pipeline.lab import claims
+from pipeline.own_code.claims import PROCESSORS
 from pipeline.own_code.page import answers, generated, pace, proof, worth
 from tests.report import made, own_code
 
-EVIDENCE = made.evidence(own_code.results(), claims=claims.table(own_code.results(), claimed.claims()))
+EVIDENCE = made.evidence(own_code.results(), claims=claims.table(own_code.results(), claims.declared()))
 EXPERIMENTS = {"own_cycles", "own_speed", "own_blocks", "own_assembly", "own_mutations", "own_generated"}
 
 
 def test_the_names_are_those_of_the_command() -> None:
     """The page and the claims do not import the command's rooms, which are slow to import."""
-    assert claimed.PROCESSORS == TARGETS
+    assert PROCESSORS == TARGETS
     assert sorted(worth.METHODS) == sorted(MEASURED)
 
 
@@ -103,7 +104,7 @@ def test_each_claim_finds_its_row() -> None:
     assert table.loc[list(measured), "holds"].to_dict() == measured
     assert table["value"]["own_cycles_tso_skylake"] == pytest.approx(0.985)
     assert table["holds"]["own_cycles_tso_znver4"] == "not measured"
-    names = {claim.name for claim in claimed.claims() if claim.row["experiment"] in EXPERIMENTS}
+    names = {claim.name for claim in claims.declared() if claim.row["experiment"] in EXPERIMENTS}
     assert names == set(answers.QUESTIONS) and len(names) == 20
     lines = answers.section(EVIDENCE)["questions"].lines
     assert lines[0] == ["How many blocks compute something else in their new order?", "= 0", "0", "**yes**"]

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from learned_schedulers import LEVEL_3
-from pipeline.lab import claimed, claims
+from pipeline.lab import claims
 from pipeline.lab.page import build, rendering
 from pipeline.lab.page.pages import pages
 from pipeline.lab.wiring import ROOT
@@ -97,7 +97,7 @@ FULL = made.evidence(
     fresh=("quick",),
     provenance={"operator_speed": UNKNOWN, "imitation": ORIGIN, "imitation_evidence": ORIGIN, "hardware": ORIGIN},
     states={"imitation": "changed: dags/full of the tiny corpus differs", "hardware": "current"},
-    claims=pd.concat([pd.DataFrame([CLAIM]), claims.table(ROWS, claimed.claims())]),
+    claims=pd.concat([pd.DataFrame([CLAIM]), claims.table(ROWS, claims.declared())]),
     fingerprints={"parameters": "f00"},
     skipped=pd.DataFrame([["qt56", "part|one", "r", "m"]], columns=["source", "program", "reason", "remedy"]),
 )
@@ -165,18 +165,15 @@ def test_the_first_page_lists_all_pages_and_unpublished_experiments() -> None:
     )
     missing = re.findall(r"Not published yet: (.*?)\.\*", TEXTS["full"]["index"])
     assert missing == [
-        "`trials`, `processor_kinds`",
-        "`operator_learning_attribution`, `baseline_price`",
-        "`imitation_shipped`, `imitation_ideas`",
+        "`processor_kinds`",
+        "`imitation_shipped`",
         "`processor_deviations`, `hardware_znver4`, `hardware_zen4`",
-        "`devices`, `devices_quick`, `device_trials`, `slot_trials`, `this_machine`, `graph_method_speed`, "
-        "`simulator_speed`",  # these have evidence of their own
+        "`devices`, `devices_quick`, `this_machine`",  # these have evidence of their own
         "`gflownet`, `gflownet_uniform`, `gflownet_large`, `gflownet_one_graph`, `gflownet_small_graph`, "
-        "`policy_trials`, `exact_flow`, `environment_speed`, `sampling_speed`",
+        "`exact_flow`, `environment_speed`, `sampling_speed`",
         "`placement`, `placement_two`, `placement_eight`, `placement_ablations`, `placement_transfer`, "
-        "`placement_node_by_node`, `this_machine_placed`, `placing_speed`, `whole_graph_scale`, `cost_model`, "
-        "`workload_splits`",
-        "`fusion`, `fusion_joint`, `fusion_development`, `inductor`, `xla_fusions`, `data_collection`, `fusion_cost`",
+        "`placement_node_by_node`, `this_machine_placed`, `placing_speed`, `whole_graph_scale`, `workload_splits`",
+        "`fusion`, `fusion_joint`, `fusion_development`, `inductor`, `xla_fusions`, `data_collection`",
         "`graphs_stored`, `cluster`, `faults`",
     ]
 
@@ -221,18 +218,14 @@ def test_each_missing_experiment_is_named_with_its_command() -> None:
     for text in little.values():
         missing = r"(?:Not (?:measured|run) yet|Its numbers are missing).*?`((?:snakemake|python|git restore)[^`]*)`"
         named += re.findall(missing, text)
-    published = ["imitation", "imitation_ablation", "imitation_scaling", "imitation_transfer", "imitation_ideas"]
+    published = ["imitation", "imitation_ablation", "imitation_scaling", "imitation_transfer"]
     published += 3 * ["imitation_evidence"] + ["imitation_input", "processors", "schedulers", "hardware"]
     published += ["dag_verification", "devices", "this_machine", "gflownet", "placement", "this_machine_placed"]
     published += 4 * ["fusion"] + ["fusion_joint"]
     commands = [f"snakemake data/published/{name}.done" for name in ["operator_learning", *published]]
     benchmarks = ["operator", "ingest", "machine_agreement", "own_cycles", "own_speed", "own_blocks"]
-    benchmarks += ["own_generated", "blocks_scale", "cluster", "faults", "inductor", "xla_fusions"]
-    benchmarks += [f"speed {name}" for name in ("simulator", "environment", "sampling", "placing")]
-    benchmarks += ["data_collection"]
-    frozen = ["baseline_price", "operator_decoding", "own_assembly", "own_mutations", "graph_method_speed"]
-    frozen += ["policy_trials", "exact_flow"]
-    frozen += ["fusion_cost", "whole_graph_scale", "cost_model", "workload_splits"]
+    benchmarks += ["own_generated", "blocks_scale", "cluster", "faults", "inductor", "speed placing", "data_collection"]
+    frozen = ["operator_decoding", "own_assembly", "own_mutations", "exact_flow", "whole_graph_scale"]
     commands += [f"python -m benchmarks.{name}" for name in benchmarks]
     assert sorted(named) == sorted([*commands, *(f"git restore reports/published/{name}" for name in frozen)])
     assert "Not measured yet" not in TEXTS["full"]["processors"]

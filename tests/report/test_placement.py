@@ -10,10 +10,9 @@ import pytest
 from PIL import Image
 
 from learned_schedulers.figures import render
-from pipeline.lab.claimed import claims
+from pipeline.lab.claims import declared
 from pipeline.lab.page import build
-from pipeline.lab.page.pages import pages
-from pipeline.placement.page import answers, costs, executed, gains, learning, scale, splits
+from pipeline.placement.page import answers, executed, gains, learning, scale
 from tests.report import made, placement
 from tests.report.placement import PUBLISHED, cost
 
@@ -28,14 +27,15 @@ def test_every_figure_is_shown_and_can_be_drawn() -> None:
         "placement_convergence_seconds", "placement_training", "placement_scale",
     }  # fmt: skip
     assert all(f"figures/{name}.png" in text for name in drawn)
-    for section in build.SECTIONS["placement"].values():
-        for draw in section(FULL).get("figures", {}).values():
-            assert Image.open(io.BytesIO(render(draw()))).size[0] > 300
+    for draw in build.page_figures(made.declared_page("placement"), FULL).values():
+        assert Image.open(io.BytesIO(render(draw()))).size[0] > 300
 
 
 def test_every_claim_is_asked() -> None:
-    (shown,) = (page for page in pages() if page.name == "placement")
-    assert set(answers.QUESTIONS) == {claim.name for claim in claims() if claim.row["experiment"] in shown.experiments}
+    shown = made.declared_page("placement")
+    assert set(answers.QUESTIONS) == {
+        claim.name for claim in declared() if claim.row["experiment"] in shown.experiments
+    }
     lines = {line[0]: line[1:] for line in answers.section(FULL)["questions"].lines}
     gain = 100 * (1 - cost("go") / cost("placed_heft"))
     goal, value, answer = lines["Are its schedules shorter than HEFT's?"]
@@ -62,10 +62,6 @@ def test_ratios_are_written_as_more_or_less() -> None:
     assert learning.section(FULL)["node_by_node"] and scale.section(FULL)["sizes"].lines[0][0] == "1,000"
 
 
-def test_the_kinds_that_take_most_of_the_time_come_first() -> None:
-    assert [line[0] for line in costs.section(FULL)["kinds"].lines] == ["`mm`", "`add`"]
-
-
 def without_interval(cell: str) -> str:
     return cell.split(" <small>")[0]
 
@@ -74,13 +70,6 @@ def test_executed_schedules_are_beside_the_control() -> None:
     tables = executed.section(FULL)
     assert [without_interval(line[1]) for line in tables["makespans"].lines[:2]] == ["0.0%", "-6.2%"]
     assert [without_interval(line[1]) for line in tables["correlations"].lines] == ["0.50", "0.75"]
-
-
-def test_splits_say_what_is_proven_and_what_breaks_rules() -> None:
-    table = splits.section(FULL)["workloads"]
-    load, latency = (dict(zip(table.head, map(without_interval, line), strict=True)) for line in table.lines)
-    assert load["Dynamic programming"] == "100.0, proven" and load["Expert"] == "200.0, breaks 3 rules"
-    assert latency["Dynamic programming"] == "100.0" and latency["Expert"] == "-" and latency["GO"] == "100.0"
 
 
 @pytest.mark.parametrize("missing", PUBLISHED)
@@ -93,7 +82,6 @@ def test_without_anything_the_page_says_what_to_run() -> None:
     text, drawn = page(placement.evidence())
     assert not drawn
     for command in ("snakemake data/published/placement.done", "python -m benchmarks.speed placing",
-                    "git restore reports/published/whole_graph_scale", "git restore reports/published/cost_model",
-                    "git restore reports/published/workload_splits",
+                    "git restore reports/published/whole_graph_scale",
                     "snakemake data/published/this_machine_placed.done"):  # fmt: skip
         assert f"`{command}`" in text

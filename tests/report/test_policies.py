@@ -17,7 +17,7 @@ from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import label, set_label
 from pipeline.lab.page.tables import Table
 from pipeline.lab.rows import results
-from pipeline.policies.page import answers, exactness, gains, generalisation, paper_tables, speed, temperature, trials
+from pipeline.policies.page import answers, exactness, gains, generalisation, paper_tables, temperature
 from pipeline.policies.page.shared import gain, with_extensions
 from tests.report import made, policies
 from tests.report.policies import METHODS, PUBLISHED, SETS, cost
@@ -63,9 +63,8 @@ def test_everything_that_was_published_is_shown() -> None:
 
 
 def test_every_figure_can_be_drawn() -> None:
-    for section in build.SECTIONS["policies"].values():
-        for draw in section(FULL).get("figures", {}).values():
-            assert render(draw())[:4] == b"\x89PNG"
+    for draw in build.page_figures(made.declared_page("policies"), FULL).values():
+        assert render(draw())[:4] == b"\x89PNG"
 
 
 @pytest.mark.parametrize("missing", ["gflownet", "gflownet_one_graph", "exact_flow"])
@@ -81,9 +80,7 @@ def test_a_section_whose_numbers_are_missing_is_left_out(missing: str) -> None:
 def test_without_any_numbers_the_page_says_what_it_is_and_how_to_make_them() -> None:
     text, drawn = page(policies.evidence())
     commands = re.findall(r"(?:Not measured yet|Its numbers are missing): `(.*?)`", text)
-    frozen = [f"git restore reports/published/{name}" for name in ("exact_flow", "policy_trials")]
-    speeds = [f"python -m benchmarks.speed {name}" for name in ("environment", "sampling")]
-    assert commands == ["snakemake data/published/gflownet.done", frozen[0], *speeds, frozen[1]]
+    assert commands == ["snakemake data/published/gflownet.done", "git restore reports/published/exact_flow"]
     assert not drawn and "proxy" in text
 
 
@@ -182,20 +179,6 @@ def test_draws_are_compared_with_those_of_a_perfect_sampler() -> None:
     line = cells(tables["0.3"], "in tree 7 on 3")
     assert line["Schedules"] == "480" and line["Draws"] == "100,000" and line["Draws in this range"] == "yes"
     assert line["Range of a perfect sampler's draws"] == "0.055 to 0.066" and line["Error of log Z"] == "-0.003"
-
-
-def test_columns_say_how_timings_differ_and_omit_what_all_share() -> None:
-    shown = speed.section(FULL)
-    assert shown["environment"].head[:2] == ["Method", "Sequence"]
-    assert shown["sampling"].head[:2] == ["Method", "Operations"]
-    assert [line[1] for line in shown["sampling"].lines] == ["50", "1000"]
-
-
-def test_trials_are_sorted_by_the_length_of_their_schedules() -> None:
-    by_title = trials.section(FULL)["tables"]
-    assert len(by_title) == 2
-    for table in by_title.values():
-        assert [line[0] for line in table.lines] == ["`gflownet_known`", "`gflownet`", "`ppo`"]
 
 
 def test_tables_have_as_many_cells_in_every_line() -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pandas as pd
-
-from pipeline.lab import claimed, claims
+from pipeline.lab import claims
 from pipeline.reproduction.page import paper_tables
 from tests.report import made
 
@@ -48,7 +46,7 @@ def test_the_reproductions_stand_in_their_order() -> None:
 
 def test_claims_have_a_sign_and_a_size() -> None:
     rows = made.reproduction()
-    evidence = made.evidence(rows, claims=claims.table(rows, claimed.claims()))
+    evidence = made.evidence(rows, claims=claims.table(rows, claims.declared()))
     (part,) = paper_tables.section(evidence)["parts"]
     lines = {(line[0], line[1]): line[2:] for line in part["claims"].lines}
     assert lines["Is accuracy (exact match) higher than Sinkhorn's?", "POPOCS @20"] == [
@@ -60,12 +58,3 @@ def test_claims_have_a_sign_and_a_size() -> None:
     always = lines["Is decoding that is legal by construction always valid?", "topological fill"]
     assert always == ["-", "100.0% <small>[100.0 to 100.0]</small>", "**yes**", "-"]
     assert not paper_tables.section(made.evidence(rows))["parts"][0]["claims"]
-
-
-def test_trials_have_a_line_each() -> None:
-    knobs = made.POCSNET["popocs"] | {"trial": "cyclic", "exact_match": 0.516, "valid_share": 0.932}
-    (line,) = paper_tables.section(made.evidence(trials=pd.DataFrame([knobs])))["trials"].lines
-    assert line == [
-        "cyclic", "popocs", "cyclic", "logits", "cross_entropy", "0.02", "20", "adam", "0.005", "128", "2400",
-        "51.6%", "93.2%",
-    ]  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from pipeline.lab import claimed, claims
+from pipeline.lab import claims
 from pipeline.scale.page import curve, plan
 from tests.report import made, scale
 
@@ -13,7 +13,7 @@ EVIDENCE = made.evidence(
     RESULTS,
     scale_sizes=scale.sizes(),
     scale_rules=scale.rules(),
-    claims=claims.table(RESULTS, claimed.claims()),
+    claims=claims.table(RESULTS, claims.declared()),
 )
 NOTHING = made.evidence(RESULTS.iloc[:0])
 

@@ -20,6 +20,16 @@ from pipeline.reproduction.tables import EXAMPLES, RESIDUALS, SWEEP
 from tests.report import made
 
 PUBLISHED = ROOT / "reports/published"
+PREPARED = {  # kind of files that chapters prepare -> their places
+    "sweep": "experiments/*/sweep/*/*.parquet",
+    "examples": "experiments/*/examples/*.parquet",
+    "blocks": "corpus/released/blocks.parquet",
+    "skipped": "corpus/released/skipped.parquet",
+    "dags": "dags/released/full.parquet",
+    "corpus": "statistics/full.parquet",
+    "splits": "splits/full.parquet",
+    "residuals": "residuals/residuals.parquet",
+}
 
 
 def tree(folder: Path) -> None:
@@ -60,19 +70,13 @@ def _nothing(kind: str) -> object:
 
 def run(root: Path, out: Path, folders: list[Path], **more: Path) -> dict[str, bytes]:
     folder = root / "data"
+    (root / "behaviour.json").write_text('{"tables": {}}')
     report.main(
         settings=json.dumps(made.PARAMS),
         results=[folder / "experiments/quick/results.parquet"],
         history=sorted(folder.glob("experiments/*/models/*/*/*/history.parquet")),
-        sweep=sorted(folder.glob("experiments/*/sweep/*/*.parquet")),
-        examples=sorted(folder.glob("experiments/*/examples/*.parquet")),
-        blocks=folder / "corpus/released/blocks.parquet",
-        skipped=folder / "corpus/released/skipped.parquet",
-        dags=[folder / "dags/released/full.parquet"],
-        corpus=[folder / "statistics/full.parquet"],
-        splits=[folder / "splits/full.parquet"],
-        residuals=folder / "residuals/residuals.parquet",
-        behaviour=PUBLISHED.parent / "behaviour.json",
+        fresh=json.dumps({kind: sorted(map(str, folder.glob(pattern))) for kind, pattern in PREPARED.items()}),
+        behaviour=root / "behaviour.json",
         published=folders,
         out=out,
         **more,
@@ -143,7 +147,7 @@ def test_a_damaged_published_file_is_named(tmp_path: Path) -> None:
         run(tmp_path, tmp_path / "out", [tmp_path / "ingest"])
 
 
-def test_examples_of_several_experiments_are_told_apart(tmp_path: Path) -> None:
+def test_examples_of_several_experiments_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bars = {"rank": 0, "graph": "g", "method": "m", "place": 0, "operation": 0, "kind": "mm", "device": 0}
     for name, end in (("devices", 1.5), ("gflownet", 2.5), ("without", None)):
         folder = tmp_path / name
@@ -151,6 +155,6 @@ def test_examples_of_several_experiments_are_told_apart(tmp_path: Path) -> None:
         if end is not None:
             frame = pd.DataFrame([bars | {"begin": 0.0, "end": end, "bound": 1.0}])
             (folder / "gantts.csv").write_text(tidy.csv(frame[published.columns(GANTTS)]))
-    frames = report.of_experiments("gantts", [*tmp_path.iterdir()])
+    monkeypatch.setattr(published.Provenance, "read", lambda path: path)
+    frames = published.load(tmp_path.iterdir(), told_apart=True).tables["gantts"]
     assert dict(zip(frames["experiment"], frames["end"], strict=True)) == {"devices": 1.5, "gflownet": 2.5}
-    assert report.of_experiments("kept_points", [*tmp_path.iterdir()]).empty

@@ -8,16 +8,16 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
-from pipeline.devices.page.shared import digits
-from pipeline.fusion.page.shared import COLLECTION, factor, filled, in_text, times
 from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.page.graphs import digits
 from pipeline.lab.page.names import METRICS, label, natural
-from pipeline.lab.page.numbers import Row, count, spread
+from pipeline.lab.page.numbers import Row, count, factor, in_text, spread, times
 from pipeline.lab.page.panels import panels
 from pipeline.lab.page.panels import styles as styles_of
 from pipeline.lab.page.plots import drawings, logarithmic
-from pipeline.lab.page.tables import Column, Table, lines, metric, of, table, value
+from pipeline.lab.page.tables import Column, Table, filled, lines, metric, of, table, value
 
+COLLECTION = "data_collection"
 _WAYS = (
     *("gymnasium", "gymnasium_vector", "numpy", "torch", "torch_compiled", "numba", "numba_blocks"),
     *("jax_eager", "jax", "jax_scan", "jax_scan_unrolled", "torch_gpu", "torch_compiled_gpu"),

@@ -7,7 +7,13 @@ PAGE = Page(
     name="devices",
     short="devices",
     title="Computation graphs on several devices",
-    question="Which method schedules the operations of neural networks on several devices best, on the proxy and on targets that differ from it, how near is it to the optimum, and do the results hold on a real machine?",
-    experiments=("devices", "devices_quick", "device_trials", "slot_trials", "graph_method_speed", "simulator_speed"),
-    sections=("comparison", "speed", "simulator"),
+    question=(
+        "Which method schedules the operations of neural networks on several devices best, on the proxy and on "
+        "targets that differ from it, how near is it to the optimum, and do the results hold on a real machine?"
+    ),
+    experiments=(
+        "devices",
+        "devices_quick",
+    ),
+    sections=("comparison",),
 )

@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.devices.page import pictures
-from pipeline.devices.page.shared import LIST, METHOD, OF_PAPER, PROXY, REAL, SYNTHETIC, two_digits
 from pipeline.lab import paper_devices as paper
+from pipeline.lab.page import graph_pictures as pictures
 from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.page.graphs import LIST, METHOD, OF_PAPER, PROXY, REAL, SYNTHETIC, two_digits
 from pipeline.lab.page.names import in_order, set_label
 from pipeline.lab.page.numbers import Write, count, number, percent, ratio, two
 from pipeline.lab.page.plots import drawings
@@ -51,7 +51,6 @@ def section(evidence: Evidence) -> dict[str, Any]:
         "experiment": experiment,
         "machines": _machines(evidence, experiment),
         "strengths": _strengths(parts),
-        "counted": {set_label(name): _counted(parts[parts["set"] == name]) for name in sets},
         "to_list": {set_label(name): _to_list(frame, targets, methods) for name, frame in of_set.items()},
         "spread": {
             set_label(name): _to_list(spread_out[spread_out["set"] == name], targets, methods)
@@ -96,15 +95,6 @@ def _strengths(parts: pd.DataFrame) -> Table:
         ("Unit", of("part", lambda target: units.get(target, "-"))),
     ]
     return table(shown, records(rows))
-
-
-def _counted(parts: pd.DataFrame) -> Table:
-    """How many graphs of each kind were looked at, and how many of them count."""
-    kinds = parts[parts["by"] == "kind"]
-    wide = kinds.pivot_table(index=["rank", "part"], columns="metric", values="value").reset_index()
-    shown = columns(str, part="Family, variant, extent")
-    shown += columns(count, graphs_looked_at="Graphs looked at", graphs_counted="Graphs that count")
-    return table(shown, records(wide), right=1)
 
 
 def _ranked(rows: pd.DataFrame, methods: Sequence[str]) -> list[Line]:

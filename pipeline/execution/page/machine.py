@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.devices.page import pictures
-from pipeline.devices.page.shared import LIST, METHOD, two_digits
+from pipeline.lab.page import graph_pictures as pictures
 from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.page.graphs import LIST, METHOD, two_digits
 from pipeline.lab.page.names import in_order
 from pipeline.lab.page.numbers import Write, count, number, percent, ratio, spread
 from pipeline.lab.page.plots import drawings

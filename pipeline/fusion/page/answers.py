@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.fusion.page.shared import fine, times
+from pipeline.fusion.page.shared import fine
 from pipeline.lab.page.asked import Question, answered
 from pipeline.lab.page.evidence import Evidence
-from pipeline.lab.page.numbers import two
+from pipeline.lab.page.numbers import times, two
 
 _GO = "33 to 60%, three tasks"
 QUESTIONS = {  # by claim

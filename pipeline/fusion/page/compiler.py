@@ -12,15 +12,15 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from learned_schedulers.figures import subplots
-from pipeline.devices.page.shared import METHOD, digits
 from pipeline.fusion.page.pictures import kernels
-from pipeline.fusion.page.shared import DEFAULT, INDUCTOR, filled, in_text, over
+from pipeline.fusion.page.shared import DEFAULT, INDUCTOR, over
 from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.page.graphs import METHOD, digits
 from pipeline.lab.page.names import label, spelt
-from pipeline.lab.page.numbers import Row, percent, share, two
+from pipeline.lab.page.numbers import Row, in_text, percent, share, two
 from pipeline.lab.page.panels import styles
 from pipeline.lab.page.plots import downwards, drawings, key, legend, point
-from pipeline.lab.page.tables import Column, Table, lines, metric, of, table
+from pipeline.lab.page.tables import Column, Table, filled, lines, metric, of, table
 
 ALL, CONTROL, BEST, JUDGE = "all", "control", "best", "hardware"
 _TRIED = ("eager", "forbid_all", "random", "traffic", "search", "learned", "fine_tuned", BEST)

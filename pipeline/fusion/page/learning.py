@@ -9,13 +9,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from learned_schedulers.figures import subplots
-from pipeline.devices.page.shared import METHOD, of_set
-from pipeline.fusion.page.shared import ALONE, DEFAULT, DEVELOPMENT, FUSION, OVER, UNSEEN, filled, over
+from pipeline.fusion.page.shared import ALONE, DEFAULT, DEVELOPMENT, FUSION, OVER, UNSEEN, over
 from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.page.graphs import METHOD, of_set
 from pipeline.lab.page.names import label
 from pipeline.lab.page.panels import COLOURS
 from pipeline.lab.page.plots import drawings, key, legend, shares
-from pipeline.lab.page.tables import Column, Table, lines, metric, table
+from pipeline.lab.page.tables import Column, Table, filled, lines, metric, table
 
 _UNTAUGHT = "go_fusion_untaught"
 _COMPARED = ("go_fusion_zero_shot", "go_fusion_fine_tuned", "go_fusion", _UNTAUGHT, "fusion_annealing")

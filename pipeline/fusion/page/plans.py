@@ -6,7 +6,6 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.devices.page.shared import METHOD, of_set
 from pipeline.fusion.page.shared import (
     ALONE,
     BEST,
@@ -19,14 +18,13 @@ from pipeline.fusion.page.shared import (
     PARTS,
     UNSEEN,
     duration,
-    filled,
     over,
 )
 from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.page.graphs import METHOD, methods, of_set
 from pipeline.lab.page.names import METRICS, label, set_label
 from pipeline.lab.page.numbers import number, share
-from pipeline.lab.page.tables import Column, Table, lines, metric, of, table
-from pipeline.placement.page.shared import methods
+from pipeline.lab.page.tables import Column, Table, filled, lines, metric, of, table
 
 _BASELINES = {DEFAULT: "best default", BEST: "best known", OPTIMUM: "best of all plans"}
 _LINKS = {"pcie": "PCIe", "nvlink": "NVLink", "all": "both links"}

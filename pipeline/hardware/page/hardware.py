@@ -10,11 +10,23 @@ import pandas as pd
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import in_order, set_label
 from pipeline.lab.page.numbers import cell, code, count, number, percent, ratio, spread
-from pipeline.lab.page.tables import SCHEDULER, Column, Line, Table, columns, lines, metric, records, table, value
-from pipeline.processors.page.cycles import CHOSEN, TO_GCC
-from pipeline.processors.page.cycles import EXPERIMENT as MODELLED
+from pipeline.lab.page.tables import (
+    CHOSEN,
+    SCHEDULER,
+    TO_GCC,
+    Column,
+    Line,
+    Table,
+    columns,
+    lines,
+    metric,
+    records,
+    table,
+    value,
+)
 
 EXPERIMENT = "hardware"
+MODELLED = "processors"  # the experiment that made the orders
 OWN = "hardware_znver4"  # orders that were made for the processor that they were timed on
 EARLIER = "hardware_zen4"  # one series, also with orders of networks whose weights were not stored
 RANKS, CEILING = "rank_correlation", "rank_correlation_ceiling"

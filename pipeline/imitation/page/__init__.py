@@ -7,7 +7,10 @@ PAGE = Page(
     name="imitation",
     short="imitation",
     title="Imitating GCC on blocks of any length",
-    question="How often does a network give GCC's order of 2 to 64 instructions, which changes helped, which bounds hold for any network, and what do its wrong orders have in common?",
+    question=(
+        "How often does a network give GCC's order of 2 to 64 instructions, which changes helped, which bounds "
+        "hold for any network, and what do its wrong orders have in common?"
+    ),
     experiments=(
         "imitation",
         "imitation_shipped",
@@ -15,9 +18,8 @@ PAGE = Page(
         "imitation_ablation",
         "imitation_scaling",
         "imitation_transfer",
-        "imitation_ideas",
         "imitation_evidence",
         "imitation_input",
     ),
-    sections=("comparison", "ideas", "limits", "input"),
+    sections=("comparison", "limits", "input"),
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from pipeline.imitation.claims import GOALS
 from pipeline.imitation.page import plots
 from pipeline.imitation.page.rows import (
     ABLATION,
@@ -22,10 +23,9 @@ from pipeline.imitation.page.rows import (
     sets,
     sizes,
 )
-from pipeline.lab.claimed import GOALS
 from pipeline.lab.claims import parsed
 from pipeline.lab.page.asked import SIGNS, answer
-from pipeline.lab.page.evidence import ALL, Evidence
+from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import DECODERS, label, set_label, spelt, with_decoder
 from pipeline.lab.page.numbers import count, number, percent, spread, two, with_interval
 from pipeline.lab.page.plots import Drawing, drawings, training
@@ -90,7 +90,6 @@ def section(evidence: Evidence) -> dict[str, Any]:
         "goals": _goals(evidence.claims),
         "main": table(MAIN_COLUMNS, in_sets(main, evidence, MAIN), right=3),
         "command": table(COMMAND, lines(of(evidence, SPEED), ["set", "method", "decoder"]), right=3),
-        "by_seed": _by_seed(main, evidence),
         "sizes": table(SIZE_COLUMNS, records(sizes(evidence, MAIN).reset_index()), right=1),
         "ablation": _ablation(evidence),
         "scaling": table(SCALING_COLUMNS, records(_points(evidence)), right=1),
@@ -144,19 +143,6 @@ def _of_parts(evidence: Evidence) -> dict[str, Drawing]:
         imitation_class=(plots.by_part, classes, tested, shown),
         imitation_reliability=(plots.reliability, beliefs, tested),
     )
-
-
-def _by_seed(rows: pd.DataFrame, evidence: Evidence) -> Table:
-    """Exact match of each seed of trained networks on each set, with their leading decoder."""
-    tested = sets(rows[rows["metric"] == "exact_match"], evidence, MAIN)
-    leading = led(rows[rows["decoder"] != "none"])
-    pairs = list(dict.fromkeys(zip(leading["method"], leading["decoder"], strict=True)))
-    every = evidence.results[evidence.results["experiment"] == MAIN]
-    seeds = lines(every[every["seed"] != ALL], ["method", "decoder", "seed"], {"method": [name for name, _ in pairs]})
-    shown = [*SCHEDULER, *columns(seed="Seed")]
-    shown += [(set_label(name), value(percent, "exact_match", set=name)) for name in tested]
-    chosen = [line for line in seeds if (line["method"], line["decoder"]) in pairs and line.find(metric="exact_match")]
-    return table(shown, chosen, right=2)
 
 
 def _ablation(evidence: Evidence) -> Table:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pipeline.imitation.claims import GOALS
 from pipeline.imitation.page.rows import MAIN, led, of
-from pipeline.lab.claimed import GOALS
 from pipeline.lab.claims import parsed
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import SETS, label, set_label, spelt, with_decoder

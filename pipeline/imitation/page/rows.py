@@ -7,12 +7,11 @@ import pandas as pd
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import SETS, in_order
 
-MAIN, ABLATION, SCALING, TRANSFER, IDEAS, INPUT = (
+MAIN, ABLATION, SCALING, TRANSFER, INPUT = (
     "imitation",
     "imitation_ablation",
     "imitation_scaling",
     "imitation_transfer",
-    "imitation_ideas",
     "imitation_input",
 )
 SPEED, LIMITS, SHIPPED = "imitation_speed", "imitation_evidence", "imitation_shipped"

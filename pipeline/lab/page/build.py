@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
@@ -27,22 +28,27 @@ class Section(NamedTuple):
 def sections(page: Page) -> dict[str, Section]:
     """The page's sections by name, those of other chapters last. A template reads a section under its name."""
     if page == FRONT:
-        return {"front": _section("lab", "page/index", "front")}
-    of_chapter = {name: _section(page.name, "page", name) for name in page.sections}
+        return {"front": _section("lab", "front")}
+    of_chapter = {name: _section(page.name, name) for name in page.sections}
     return of_chapter | {
-        name: _section(chapter, "page", name) for chapter, part in parts().get(page.name, []) for name in part.sections
+        name: _section(chapter, name) for chapter, part in parts().get(page.name, []) for name in part.sections
     }
 
 
-def _section(chapter: str, folder: str, name: str) -> Section:
-    module = import_module(f"pipeline.{chapter}.{folder.replace('/', '.')}.{name}")
-    path = Path(chapter, folder, f"{name}.md.j2")
+def _section(chapter: str, name: str) -> Section:
+    module = import_module(f"pipeline.{chapter}.page.{name}")
+    path = Path(chapter, "page", f"{name}.md.j2")
     return Section(module.section, path.as_posix() if (FOLDER / path).exists() else "")
 
 
 def figures(evidence: Evidence) -> dict[str, Drawing]:
     """Every figure of the report by its file name without ending; calling it draws it."""
-    shown = [section.content(evidence) for page in pages() for section in sections(page).values()]
+    return {name: drawing for page in pages() for name, drawing in page_figures(page, evidence).items()}
+
+
+def page_figures(page: Page, evidence: Evidence) -> dict[str, Drawing]:
+    """The figures of one page."""
+    shown = [section.content(evidence) for section in sections(page).values()]
     return {name: drawing for section in shown for name, drawing in section.get("figures", {}).items()}
 
 
@@ -57,14 +63,21 @@ def page_text(page: Page, evidence: Evidence) -> str:
     whole = f"{page.name}/page/page.md.j2"
     templates = [whole] if (FOLDER / whole).exists() else []
     templates += [section.template for section in every.values() if section.template]
-    layout = "lab/page/layout.md.j2" if page != FRONT else "lab/page/index/page.md.j2"
+    layout = "lab/page/layout.md.j2" if page != FRONT else "lab/page/front.md.j2"
+    shown = page.experiments or experiments(evidence.provenance)
     text = template(layout).render(
         {name: section.content(evidence) for name, section in every.items()},
         page=page,
         pages=pages(),
         parts=templates,
         params=evidence.params,
-        provenance=provenance(page.experiments or experiments(), evidence),
-        numbers_line=numbers_line(page.experiments or experiments(), evidence),
+        provenance=provenance(shown, evidence),
+        numbers_line=numbers_line(shown, evidence),
     )
-    return folded(text)
+    return folded(without_dead_links(text))
+
+
+def without_dead_links(text: str) -> str:
+    """The Markdown with links to pages of deleted chapters as plain text."""
+    names = "|".join(page.name for page in pages())
+    return re.sub(rf"(?<!!)\[([^\]]*)\]\((?!(?:{names})\.md)\w+\.md(?:#[^)]*)?\)", r"\1", text)

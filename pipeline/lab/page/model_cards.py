@@ -18,12 +18,11 @@ from learned_schedulers.blocks.order.methods import NETWORK
 from learned_schedulers.graphs import models
 from learned_schedulers.graphs.models import policy, whole_graph
 from learned_schedulers.graphs.models.whole_graph import network as whole_graph_network
-from pipeline.devices.page.shared import LIST, METHOD, OF_PAPER
+from pipeline.lab.page.graphs import LIST, METHOD, OF_PAPER, over
 from pipeline.lab.page.names import decoder_label, set_label
 from pipeline.lab.page.numbers import count, number, percent, ratio
 from pipeline.lab.page.tables import Column, Line, Table, columns, lines, measured, metric, of, table, value
 from pipeline.lab.page.templates import template
-from pipeline.placement.page.shared import over
 
 _BASELINES = {
     "go": "GO from scratch, 2,000 evaluations",

@@ -91,6 +91,22 @@ def ratio(row: Row | None) -> str:
     return spread(row, lambda value: number(value, 4))
 
 
+def times(ratio: float) -> str:
+    """A factor: `3.4×`, `10.56×`, `1,024×`."""
+    return f"{ratio:,.0f}×" if ratio >= 100 else f"{ratio:.4g}×" if ratio >= 10 else f"{ratio:.3g}×"
+
+
+def factor(row: Row | None) -> str:
+    """A row that is a factor, with its interval."""
+    return spread(row, times)
+
+
+def in_text(row: Row, write: Write) -> str:
+    """A row's value for a sentence, with its interval in brackets if it has one."""
+    value, low, high = (write(row[name]) for name in ("value", "low", "high"))
+    return value if math.isnan(row["low"]) else f"{value} ({low} to {high})"
+
+
 def cell(value: object) -> str:
     """`value` as a cell of a Markdown table; bars and line breaks, which would end the cell, are replaced."""
     return str(escape(str(value))).replace("|", "\\|").replace("\n", " ")

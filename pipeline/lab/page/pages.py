@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 
 from pipeline.lab import chapters
-
-WITH_CLAIMS_ALONE = ("newcomer", "start_up")  # published experiments of no page
 
 
 @dataclass(frozen=True)
@@ -24,6 +23,7 @@ class Page:
     question: str
     experiments: tuple[str, ...]  # shown on the page; only those in params.yaml's `report` run by default
     sections: tuple[str, ...]
+    fresh: tuple[str, ...] = ()  # kinds of files of this run that `prepared.py` beside this declaration reads
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class Part:
     page: str
     experiments: tuple[str, ...]
     sections: tuple[str, ...]
+    fresh: tuple[str, ...] = ()
 
 
 FRONT = Page(
@@ -40,7 +41,9 @@ FRONT = Page(
     name="index",
     short="front page",
     title="Learned schedulers: three papers, built again and measured",
-    question="What does each of three published schedulers reach if it is built again and measured beside simple methods?",
+    question=(
+        "What does each of three published schedulers reach if it is built again and measured beside simple methods?"
+    ),
     experiments=(),  # it has the experiments of all further pages
     sections=("front",),
 )
@@ -68,11 +71,18 @@ def pages() -> tuple[Page, ...]:
     return (FRONT, *sorted(whole, key=lambda page: page.place))
 
 
+def fresh() -> dict[str, str]:
+    """Kind of files of this run that a page reads -> the chapter."""
+    declared = [(module.__name__.split(".")[1], module.PAGE) for module in chapters.modules("page")]
+    return {kind: chapter for chapter, page in declared for kind in page.fresh}
+
+
 def files() -> tuple[str, ...]:
     """Names of all files of the pages."""
     return tuple(f"{page.name}.{kind}" for page in pages() for kind in ("html", "md"))
 
 
-def experiments() -> tuple[str, ...]:
-    """Names of all experiments of all pages, and of those with claims alone."""
-    return (*(name for page in pages() for name in page.experiments), *WITH_CLAIMS_ALONE)
+def experiments(published: Iterable[str]) -> tuple[str, ...]:
+    """Names of all experiments of all pages, then of published ones that are on no page."""
+    shown = [name for page in pages() for name in page.experiments]
+    return (*shown, *sorted(set(published) - set(shown)))

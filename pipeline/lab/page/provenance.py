@@ -49,7 +49,7 @@ def numbers_line(experiments: Iterable[str], evidence: Evidence) -> str:
     published = (
         [f"published {dates[0]} to {dates[-1]}" if dates[0] < dates[-1] else f"published {dates[0]}"] if dates else []
     )
-    parts = [*published, *(f"{number} {state}" for state, number in counted.items() if number)]
+    parts = [*published, *(f"{number} {_KINDS.get(state, state)}" for state, number in counted.items() if number)]
     return f"Numbers: {len(facts)} experiment{'s' * (len(facts) > 1)}, {', '.join(parts)} ([provenance](#provenance))."
 
 

@@ -126,4 +126,13 @@ def measured(*names: str, **query: str) -> list[Column]:
     return [(METRICS[name], metric(with_interval, name, **query)) for name in names]
 
 
+def filled(table: Table) -> Table:
+    """The table without columns of dashes alone."""
+    places = [k for k in range(len(table.head)) if any(line[k] != "-" for line in table.lines)]
+    return Table([table.head[k] for k in places], [[line[k] for k in places] for line in table.lines], table.right)
+
+
 SCHEDULER: list[Column] = [("Scheduler", of("method", label)), ("Decoder", of("decoder", decoder_label))]
+# Of orders on a processor: decoders without single samples, which are drawn and not chosen; and cycles over GCC's.
+CHOSEN = ("none", "greedy", "beam", "timed")
+TO_GCC = {"metric": "cycles", "comparison": "ratio", "baseline": "gcc"}

@@ -1,6 +1,8 @@
 """Numbers that are published once and committed; claims, pages and runs on the dashboard."""
 
+from pipeline.lab import places
 from pipeline.lab.page.pages import files as page_files
+from pipeline.lab.page.pages import fresh
 
 COMMITTED = sorted(file.parent.name for file in Path("reports/published").glob("*/provenance.json"))
 PUBLISHABLE = {*P.experiments, *FURTHER}
@@ -121,7 +123,7 @@ rule publish:
 
 rule claims:
     input:
-        src=src("claims"),
+        src=src("claims", *chapters.module_names("claims")),
         behaviour="reports/behaviour.json",
         results=[path("results", experiment=name) for name in P.report.all],
         published=PUBLISHED,
@@ -133,27 +135,40 @@ rule claims:
     shell: stage("claims", "settings_now")
 
 
+PAGE_MODULES = [".".join(file.with_suffix("").parts) for file in sorted(Path("pipeline").glob("*/page/**/*.py"))]
 REPORT_MODES = unique(mode for name in P.report.experiments for mode in P.experiments[name].dependencies)
+
+
+def files_of_page(kind, chapter):
+    """Files of a kind that a chapter's page reads: of its experiments in the report, or of the released corpus."""
+    if "experiment" not in places.names(kind):
+        values = {"corpus": ["released"], "dependencies": REPORT_MODES}
+        return expand(path(kind), **{name: values[name] for name in places.names(kind)})
+    files = []
+    for name in P.report.experiments:
+        chosen = P.experiments[name]
+        if chosen.task == chapter:
+            values = {"experiment": [name], "dependencies": chosen.dependencies, "seed": chosen.seeds}
+            files += expand(path(kind), **{each: values[each] for each in places.names(kind)})
+    return files
+
+
+FRESH = {kind: files_of_page(kind, chapter) for kind, chapter in fresh().items()}
 
 
 rule report:
     input:
-        src=src("report"),
-        files=[*sorted(str(file) for ending in ("css", "j2", "js", "md") for file in Path("pipeline").rglob(f"page/**/*.{ending}"))],
+        src=src("report", *PAGE_MODULES),
+        files=[
+            *sorted(str(file) for ending in ("css", "j2", "js", "md") for file in Path("pipeline").rglob(f"page/**/*.{ending}")),
+            *(file for files in FRESH.values() for file in files),
+        ],
         behaviour="reports/behaviour.json",
         results=[path("results", experiment=name) for name in P.report.all],
         parts=[path("parts", experiment=name) for name in P.report.graph_experiments],
         history=[file for name in P.report.experiments for file in trainings(name, "history")],
-        sweep=[file for name in P.report.experiments for file in tables_of(name) if "/sweep/" in file],
-        examples=[path("examples", experiment=name, dependencies=mode) for name in P.report.experiments for mode in P.experiments[name].dependencies],
         published=PUBLISHED,
         claims=rules.claims.output.out,
-        blocks=path("blocks", corpus="released"),
-        skipped=path("skipped", corpus="released"),
-        corpus=expand(path("corpus"), dependencies=REPORT_MODES),
-        dags=expand(path("dags", corpus="released"), dependencies=REPORT_MODES),
-        splits=expand(path("splits"), dependencies=REPORT_MODES),
-        residuals=path("residuals"),
     output:
         pages=expand("reports/{page}", page=page_files()),
         results_csv="reports/results.csv",
@@ -164,8 +179,9 @@ rule report:
         options=reading,
         settings=json.dumps(settings_shown(), sort_keys=True),
         settings_now=settings_now(),
+        fresh=json.dumps(FRESH, sort_keys=True),
     message: "Writing the report"
-    shell: stage("report", "settings", "settings_now", out="reports")
+    shell: stage("report", "settings", "settings_now", "fresh", out="reports")
 
 
 rule track:

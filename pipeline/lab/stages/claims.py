@@ -12,8 +12,7 @@ import typer
 from learned_schedulers.files import replacing
 from pipeline.lab import behaviour as behaviours
 from pipeline.lab import published, tables, tidy
-from pipeline.lab.claimed import CHANGED, claims
-from pipeline.lab.claims import table
+from pipeline.lab.claims import CHANGED, declared, table
 from pipeline.lab.provenance import Provenance, changes
 from pipeline.lab.rows import results as rows_of
 from pipeline.lab.rows import row
@@ -39,7 +38,7 @@ def main(
     merged = tidy.merge(pd.concat([*fresh, empty]), pd.concat([*frozen, empty]))
     merged = pd.concat([merged, _changed(folders or [], behaviours.read(behaviour), json.loads(settings_now))])
     with replacing(out) as temporary:
-        temporary.write_text(tidy.csv(table(merged, claims())))
+        temporary.write_text(tidy.csv(table(merged, declared())))
 
 
 def _changed(folders: list[Path], tables_now: dict[str, str], settings_now: dict[str, Any]) -> pd.DataFrame:

@@ -7,13 +7,19 @@ PAGE = Page(
     name="operator",
     short="projection",
     title="Projecting onto the dependencies",
-    question="Does a network learn better with the projection, what does each method of projection cost, and which decoder makes the best order of a soft permutation?",
+    question=(
+        "Does a network learn better with the projection, what does each method of projection cost, and which "
+        "decoder makes the best order of a soft permutation?"
+    ),
     experiments=(
         "operator_learning",
-        "operator_learning_attribution",
         "operator_speed",
         "operator_decoding",
-        "baseline_price",
     ),
-    sections=("learning", "projection", "decoding", "price"),
+    sections=(
+        "learning",
+        "projection",
+        "decoding",
+    ),
+    fresh=("residuals",),
 )

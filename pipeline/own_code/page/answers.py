@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.lab.claimed import PROCESSORS
 from pipeline.lab.page.asked import Question, answered
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.numbers import count
+from pipeline.own_code.claims import PROCESSORS
 
 
 def brief(value: float) -> str:

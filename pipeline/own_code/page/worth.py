@@ -8,12 +8,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from learned_schedulers.figures import subplots
-from pipeline.lab.claimed import PROCESSORS
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import in_order, mode, set_label
 from pipeline.lab.page.numbers import count, percent, points, ratio
 from pipeline.lab.page.plots import downwards, drawings, key, legend, point
 from pipeline.lab.page.tables import Cell, Column, Line, Table, lines, of, table, value
+from pipeline.own_code.claims import PROCESSORS
 
 EXPERIMENT, SHOWN, BEST = "own_cycles", "test_10_40", "best"
 MEMORIES = ("tso", "single_thread")

@@ -7,7 +7,10 @@ PAGE = Page(
     name="placement",
     short="GO's placement",
     title="Whole graphs placed and ordered: GO",
-    question="Does one network that places and orders whole graphs beat experts, peers and random moves, what does it learn, does it work on unseen graphs, and how large may a graph be?",
+    question=(
+        "Does one network that places and orders whole graphs beat experts, peers and random moves, what does it "
+        "learn, does it work on unseen graphs, and how large may a graph be?"
+    ),
     experiments=(
         "placement",
         "placement_two",
@@ -18,8 +21,14 @@ PAGE = Page(
         "this_machine_placed",
         "placing_speed",
         "whole_graph_scale",
-        "cost_model",
         "workload_splits",
     ),
-    sections=("answers", "gains", "pictures", "learning", "scale", "executed", "splits", "costs"),
+    sections=(
+        "answers",
+        "gains",
+        "pictures",
+        "learning",
+        "scale",
+        "executed",
+    ),
 )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.devices.page.shared import METHOD, two_digits
 from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.page.graphs import METHOD, methods, over, two_digits
 from pipeline.lab.page.names import label
 from pipeline.lab.page.numbers import count
 from pipeline.lab.page.tables import Column, lines, metric, of, table, value
-from pipeline.placement.page.shared import EXECUTED, methods, over
+from pipeline.placement.page.shared import EXECUTED
 
 _MACHINE = "this_machine"
 _TARGETS = {"two_cores": "the simulator's", _MACHINE: "the same schedules, measured in other processes"}

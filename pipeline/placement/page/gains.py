@@ -6,12 +6,12 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.devices.page.shared import METHOD, of_set
 from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.page.graphs import METHOD, methods, of_set, over
 from pipeline.lab.page.names import label, set_label
 from pipeline.lab.page.numbers import number, percent, share
 from pipeline.lab.page.tables import Column, Table, lines, metric, of, table
-from pipeline.placement.page.shared import DEVICES, FOUR, SHARE, methods, over, sets
+from pipeline.placement.page.shared import DEVICES, FOUR, SHARE, sets
 
 _OVER = {"judge": "simulator", "comparison": "ratio", "target": "all"}
 _BASELINES = {"default": "one device", "expert": "best expert", "best": "best known", "hdp": "HDP"}

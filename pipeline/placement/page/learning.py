@@ -9,14 +9,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from learned_schedulers.figures import subplots
-from pipeline.devices.page.shared import METHOD, of_set, short
 from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.page.graphs import METHOD, methods, of_set, over, short
 from pipeline.lab.page.names import label
 from pipeline.lab.page.panels import COLOURS, panels, styles
 from pipeline.lab.page.plots import drawings, legend, logarithmic
 from pipeline.lab.page.plots import key as key_of
 from pipeline.lab.page.tables import Column, Table, lines, metric, table
-from pipeline.placement.page.shared import ABLATIONS, FOUR, NODE_BY_NODE, SHARE, SPEED, TRANSFER, methods, over, sets
+from pipeline.placement.page.shared import ABLATIONS, FOUR, NODE_BY_NODE, SHARE, SPEED, TRANSFER, sets
 
 _SHOWN = ("go", "go_untaught", "hdp", "decision_annealing", "placed_annealing", "placed_brkga", "node_by_node")
 _OVER = {"judge": "simulator", "comparison": "ratio", "target": "all"}

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from learned_schedulers.figures import subplots
-from pipeline.devices.page import pictures
+from pipeline.lab.page import graph_pictures as pictures
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import label
 from pipeline.lab.page.panels import COLOURS

@@ -8,14 +8,14 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from learned_schedulers.figures import subplots
-from pipeline.devices.page.shared import short
 from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.page.graphs import over, short
 from pipeline.lab.page.names import label
 from pipeline.lab.page.numbers import count
 from pipeline.lab.page.panels import COLOURS
 from pipeline.lab.page.plots import drawings, key, legend, logarithmic
 from pipeline.lab.page.tables import Column, Table, lines, metric, of, table
-from pipeline.placement.page.shared import SCALE, over
+from pipeline.placement.page.shared import SCALE
 
 _NUMBERS = {
     "decision_seconds": "Decision, seconds",

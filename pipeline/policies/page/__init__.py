@@ -7,14 +7,17 @@ PAGE = Page(
     name="policies",
     short="GFlowNets",
     title="Policies that build schedules: GFlowNets",
-    question="Does a GFlowNet find better schedules than simple methods with the same budget if the target differs from the proxy, are its schedules more diverse, does it draw them in proportion to their reward, and does it work on unseen graphs?",
+    question=(
+        "Does a GFlowNet find better schedules than simple methods with the same budget if the target differs "
+        "from the proxy, are its schedules more diverse, does it draw them in proportion to their reward, and "
+        "does it work on unseen graphs?"
+    ),
     experiments=(
         "gflownet",
         "gflownet_uniform",
         "gflownet_large",
         "gflownet_one_graph",
         "gflownet_small_graph",
-        "policy_trials",
         "exact_flow",
         "environment_speed",
         "sampling_speed",
@@ -27,7 +30,5 @@ PAGE = Page(
         "generalisation",
         "training",
         "exactness",
-        "speed",
-        "trials",
     ),
 )

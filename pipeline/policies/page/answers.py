@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pipeline.devices.page.shared import LIST, OF_PAPER, PROXY, REAL, SYNTHETIC
 from pipeline.lab.claims import holds, parsed
 from pipeline.lab.page.asked import SIGNS
 from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.page.graphs import LIST, OF_PAPER, PROXY, REAL, SYNTHETIC
 from pipeline.lab.page.names import label, set_label
 from pipeline.lab.page.numbers import number, percent, small
 from pipeline.lab.page.tables import Table

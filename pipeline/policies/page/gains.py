@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.devices.page.shared import METHOD, of_set
 from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.page.graphs import METHOD, of_set
 from pipeline.lab.page.names import label, set_label
 from pipeline.lab.page.tables import Column, Table, lines, metric, of, table
 from pipeline.policies.page.shared import EXPERIMENTS, RULES, gain, methods, sets, targets, with_extensions

@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.devices.page.shared import LIST, METHOD, PROXY
 from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.page.graphs import LIST, METHOD, PROXY
 from pipeline.lab.page.names import in_order, label, set_label, spelt
 from pipeline.lab.page.numbers import count, percent, ratio
 from pipeline.lab.page.tables import Column, Table, lines, metric, of, table, value

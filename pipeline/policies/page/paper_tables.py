@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.devices.page.shared import LIST, METHOD, PROXY, REAL, SYNTHETIC, of_set, two_digits
 from pipeline.lab import paper_devices as paper
 from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.page.graphs import LIST, METHOD, PROXY, REAL, SYNTHETIC, of_set, two_digits
 from pipeline.lab.page.numbers import count, percent, ratio
 from pipeline.lab.page.tables import Cell, Column, Line, Table, lines, metric, table, value
 from pipeline.policies.page.shared import (

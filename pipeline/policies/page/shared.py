@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.devices.page.shared import METHOD, OF_PAPER, PROXY, two_digits
 from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.page.graphs import METHOD, OF_PAPER, PROXY, two_digits
 from pipeline.lab.page.names import in_order
 from pipeline.lab.page.numbers import Row, number, percent, share, small, spread
 from pipeline.lab.page.tables import Cell, Column, Table, lines, metric, table

@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.devices.page.shared import LIST, PROXY, of_set, two_digits
 from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.page.graphs import LIST, PROXY, of_set, two_digits
 from pipeline.lab.page.names import label, set_label
 from pipeline.lab.page.plots import drawings
 from pipeline.lab.page.tables import Cell, Column, Table, lines, metric, of, table

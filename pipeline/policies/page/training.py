@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.devices.page import pictures
-from pipeline.devices.page.shared import of_set
+from pipeline.lab.page import graph_pictures as pictures
 from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.page.graphs import of_set
 from pipeline.lab.page.names import set_label
 from pipeline.lab.page.panels import COLOURS
 from pipeline.lab.page.plots import drawings, training

@@ -7,7 +7,10 @@ PAGE = Page(
     name="processors",
     short="processors",
     title="Orders for a processor",
-    question="Which scheduler needs the fewest cycles by a processor model, how long does it take, how well do the fast models agree with llvm-mca, and do the results hold on real hardware?",
+    question=(
+        "Which scheduler needs the fewest cycles by a processor model, how long does it take, how well do the "
+        "fast models agree with llvm-mca, and do the results hold on real hardware?"
+    ),
     experiments=(
         "processors",
         "processors_speed",

@@ -14,19 +14,25 @@ from pipeline.lab.page.names import in_order, label, set_label, with_decoder
 from pipeline.lab.page.numbers import count, percent, ratio, with_interval
 from pipeline.lab.page.panels import panels, styles
 from pipeline.lab.page.plots import curve, drawings, key, legend, logarithmic
-from pipeline.lab.page.tables import SCHEDULER, Column, Line, Table, lines, metric, of, ranked, table, value
+from pipeline.lab.page.tables import (
+    CHOSEN,
+    SCHEDULER,
+    TO_GCC,
+    Column,
+    Line,
+    Table,
+    lines,
+    metric,
+    of,
+    ranked,
+    table,
+    value,
+)
 
 EXPERIMENT, SPEED = "processors", "processors_speed"
 ONCE = "processors_speed_zen4"  # one run elsewhere, the only one of the networks whose weights were not stored
 IN_ORDER = "atom"  # the target whose times, shares and examples are shown
 SHOWN = "test_10_40"  # the set of the summary and of the figures
-CHOSEN = (
-    "none",
-    "greedy",
-    "beam",
-    "timed",
-)  # decoders; without single samples, which are drawn and not chosen
-TO_GCC = {"metric": "cycles", "comparison": "ratio", "baseline": "gcc"}
 _CURVES = 8  # number of methods that a figure by length shows
 SHARES: list[Column] = [
     *SCHEDULER,

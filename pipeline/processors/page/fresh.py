@@ -9,8 +9,20 @@ import pandas as pd
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import in_order, set_label, with_decoder
 from pipeline.lab.page.numbers import count, ratio
-from pipeline.lab.page.tables import SCHEDULER, Column, Line, Table, lines, metric, of, ranked, table, value
-from pipeline.processors.page.cycles import CHOSEN, TO_GCC
+from pipeline.lab.page.tables import (
+    CHOSEN,
+    SCHEDULER,
+    TO_GCC,
+    Column,
+    Line,
+    Table,
+    lines,
+    metric,
+    of,
+    ranked,
+    table,
+    value,
+)
 
 EXPERIMENT, DEVELOPMENT = "schedulers", "development_10_40"
 

@@ -8,6 +8,7 @@ PAGE = Page(
     short="reproduction",
     title="POCSNet's tables, reproduced on real GCC 4.9 code",
     question="Do the paper's Table 1, Table 2 and Figure 3 hold on real machine code?",
-    experiments=("quick", "paper", "trials", "processor_kinds"),
+    experiments=("quick", "paper", "processor_kinds"),
     sections=("paper_tables",),
+    fresh=("sweep", "examples"),
 )

@@ -30,7 +30,6 @@ from pipeline.lab.page.tables import (
     Column,
     Line,
     Table,
-    columns,
     lines,
     measured,
     metric,
@@ -81,7 +80,7 @@ _LEGAL = {"topological": "topological fill", "expected_slots": "expected slots",
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """A part for each experiment and kind of dependencies, the settings of all, and the earlier trials."""
+    """A part for each experiment and kind of dependencies, and the settings of all."""
     named = evidence.params.get("experiments", {})
     names = [name for name in EXPERIMENTS if name in named]
     measured = evidence.results[evidence.results["experiment"].isin(names)]
@@ -98,7 +97,6 @@ def section(evidence: Evidence) -> dict[str, Any]:
         "settings": table(TRAININGS, records(pd.DataFrame(models, dtype=object))),
         "trained_iterations": sorted({knobs["iterations"] for knobs in models if knobs["operator"] == "popocs"}),
         "margin": 100 * paper.ON_PAR_SHARE,  # of "on par", in per cent
-        "trials": _trials(evidence.table("trials")),
         "figures": {name: drawing for part in parts for name, drawing in part["figures"].items()},
     }
 
@@ -166,16 +164,6 @@ def _claims(claims: pd.DataFrame, place: str) -> Table:
     for decoder, name in _LEGAL.items():
         add("Is decoding that is legal by construction always valid?", name, f"valid_share_{decoder}", percent)
     return Table(["Question", "Scheduler", "Paper", "Ours", "Holds", "As large"], lines, right=2)
-
-
-def _trials(rows: pd.DataFrame) -> Table:
-    """The settings that differ between trials, and the results."""
-    settings = columns(
-        knob, trial="Trial", operator="Operator", method="Method", proposal="Proposal", loss="Loss", floor="Floor",
-        iterations="Iterations", optimiser="Optimiser", learning_rate="Learning rate", batch_size="Batch",
-        steps="Steps",
-    )  # fmt: skip
-    return table([*settings, *columns(percent, exact_match="Exact match", valid_share="Valid")], records(rows), 5)
 
 
 def _methods(rows: pd.DataFrame) -> list[str]:

@@ -6,7 +6,7 @@ import pandas as pd
 
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import label
-from pipeline.lab.page.numbers import Row, count, spread, two
+from pipeline.lab.page.numbers import Row, count, percent, spread, two
 from pipeline.lab.page.tables import Column, of
 
 LIST, PROXY = "list_scheduling", "proxy"
@@ -34,3 +34,18 @@ def short(row: Row | None) -> str:
 def digits(row: Row | None) -> str:
     """A row with its interval, three significant digits; whole numbers from 100 on."""
     return spread(row, lambda value: count(value) if abs(value) >= 100 else f"{value:.3g}")
+
+
+def methods(evidence: Evidence, experiment: str) -> list[str]:
+    """Methods in the order of the parameters."""
+    return list(evidence.settings(experiment).get("methods", ()))
+
+
+def over(row: Row | None) -> str:
+    """A ratio minus 1, with its sign: -4.2% is shorter."""
+    return spread(row, lambda ratio: _signed(ratio - 1), lambda ratio: _signed(ratio - 1).rstrip("%"))
+
+
+def _signed(share: float) -> str:
+    text = percent(share)
+    return text if share < 0 or text in ("0.0%", "-0.0%") else f"+{text}"

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 
 from learned_schedulers.figures import subplots
 from pipeline.lab.page.asked import answer
+from pipeline.lab.page.cards import Card, Picture, cards
 from pipeline.lab.page.evidence import Evidence
-from pipeline.lab.page.index.cards import CARDS, Card, Picture
 from pipeline.lab.page.names import label, mode
 from pipeline.lab.page.numbers import cell, number
 from pipeline.lab.page.pages import pages
@@ -21,9 +21,10 @@ from pipeline.lab.shared_tables import CLAIMS
 
 def section(evidence: Evidence) -> dict[str, Any]:
     """The page's cards and tables, and the unpublished experiments of each page."""
-    pictures = {card.picture.name: (draw, _rows(card.picture, evidence), card.picture) for card in CARDS}
+    every = cards()
+    pictures = {card.picture.name: (draw, _rows(card.picture, evidence), card.picture) for card in every}
     return {
-        "cards": [(card, _answers(card, evidence.claims)) for card in CARDS],
+        "cards": [(card, _answers(card, evidence.claims)) for card in every],
         "holding": holding(evidence.claims),
         "claims": claims(evidence.claims),
         "fingerprints": Table(["What", "Fingerprint"], [[k, mode(v)] for k, v in evidence.fingerprints.items()]),

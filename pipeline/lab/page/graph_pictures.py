@@ -14,7 +14,7 @@ from matplotlib.ticker import EngFormatter, MaxNLocator
 from learned_schedulers.figures import subplots
 from learned_schedulers.graphs.devices.timeline import Timeline
 from learned_schedulers.graphs.plans.gantt import gantt as gantt_chart
-from pipeline.devices.page.shared import OF_PAPER
+from pipeline.lab.page.graphs import OF_PAPER
 from pipeline.lab.page.names import in_order, label, set_label
 from pipeline.lab.page.panels import COLOURS, panels, styles
 from pipeline.lab.page.plots import key, legend, logarithmic

@@ -1,1 +1,0 @@
-"""Tables, figures and templates of the page `index`."""

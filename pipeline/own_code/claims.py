@@ -1,0 +1,36 @@
+"""Claims about the files of users."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipeline.lab.claims import Claim, row_of
+
+PROCESSORS = ("atom", "silvermont", "btver2", "haswell", "skylake", "znver4")  # that users' code is ordered for
+
+
+def claims() -> Iterator[Claim]:
+    """Users' files ordered, and modules split: nothing breaks, how fast it is, and what the orders are worth."""
+    ran = row_of("own_blocks", set="all", method="all", metric="blocks_that_differ")
+    yield Claim("own_blocks_that_differ", "== 0", ran)
+    yield Claim("own_files_that_fail", "== 0", row_of("own_assembly", set="all", metric="files_that_fail"))
+    for name, metric, target in (
+        ("programs", "programs", ">= 5000"),
+        ("blocks_changed", "blocks_changed", ">= 1000000"),
+        ("different", "programs_different", "== 0"),
+    ):
+        generated = row_of("own_generated", set="all", method="random_legal", metric=metric)
+        yield Claim(f"own_generated_{name}", target, generated)
+    split = row_of("own_split", set="all", method="random_splits", metric="modules_different")
+    yield Claim("own_split_modules_different", "== 0", split)
+    lost = row_of("own_speed", set="all", method="policy", metric="lost_lines")
+    yield Claim("own_lost_lines", "== 0", lost)
+    for method, target in (("learned", ">= 5000"), ("policy", ">= 30000")):
+        speed = row_of("own_speed", set="all", method=method, metric="blocks_per_second")
+        yield Claim(f"own_{method}_blocks_per_second", target, speed)
+    ordered = row_of("own_cycles", set="test_10_40", method="best", metric="cycles")
+    ordered |= {"comparison": "ratio", "baseline": "gcc"}
+    for memory in ("tso", "single_thread"):
+        for processor in PROCESSORS:
+            row = ordered | {"dependencies": memory, "target": processor, "judge": processor}
+            yield Claim(f"own_cycles_{memory}_{processor}", "< 1", row)

@@ -1,0 +1,45 @@
+"""The card of GFlowNet scheduling on the front page."""
+
+from __future__ import annotations
+
+from pipeline.lab import paper_devices as paper
+from pipeline.lab.page.asked import Question
+from pipeline.lab.page.cards import MAKESPANS, Card, Picture, brief, more
+from pipeline.lab.page.numbers import number
+
+_SAVED = brief(1 - paper.TABLE_3["list_scheduling"]["bandwidth"] / paper.TABLE_3["gflownet"]["bandwidth"])
+_DIVERSE = more(paper.TABLE_2["gflownet"][2] - paper.TABLE_2["ppo"][2])
+_GFLOWNETS = "policies.md#is-it-better-than-other-methods"
+_PROPORTION = "policies.md#are-schedules-drawn-in-proportion-to-their-reward"
+CARD = Card(
+    "[GFlowNet scheduling, 2023](policies.md)",
+    "A policy builds many different schedules of a computation graph with a cheap model. The best of them on the real "
+    "target counts. By Zhang et al.",
+    Picture(
+        "front_gflownet",
+        "Makespan over list scheduling's on the target bandwidth, GFlowNets beside other methods",
+        "Makespan over list scheduling's, slow links",
+        ("gflownet", "gflownet_drawn", "ppo", "brkga", "randomised_list", "heft"),
+        2,
+        {"experiment": "gflownet", "set": "unseen_real", "target": "bandwidth", "baseline": "list_scheduling"}
+        | MAKESPANS,
+        level=1.0,
+    ),
+    {
+        "devices_gain_over_list_bandwidth_as_in_paper": Question(
+            "Does it save time over list scheduling on slow links?", brief, _SAVED, _GFLOWNETS
+        ),
+        "devices_gain_over_randomised_list_bandwidth": Question(
+            "Does ours, told drawn links, save time over randomised list scheduling?", brief, "", _GFLOWNETS
+        ),
+        "devices_gain_over_randomised_list_proxy": Question(
+            "Does it also save time on the cheap model itself?", brief, "", _GFLOWNETS
+        ),
+        "gflownet_diversity_over_ppo": Question(
+            "Are its schedules more different than PPO's?", more, _DIVERSE, _GFLOWNETS
+        ),
+        "gflownet_total_variation": Question(
+            "Is the total variation from its target distribution small?", number, "", _PROPORTION
+        ),
+    },
+)

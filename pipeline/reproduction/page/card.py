@@ -1,0 +1,36 @@
+"""The card of POCSNet on the front page."""
+
+from __future__ import annotations
+
+from pipeline.lab import paper
+from pipeline.lab.page.asked import Question
+from pipeline.lab.page.cards import Card, Picture, more
+
+_EXACT = more(paper.difference("popocs_20", "sinkhorn", "exact_match"))
+_VALID = more(paper.difference("popocs_150", "sinkhorn", "valid_share"))
+_CLAIMS = "reproduction.md#the-papers-claims-one-by-one"
+CARD = Card(
+    "[POCSNet, 2019](reproduction.md)",
+    "A network puts the instructions of a basic block into GCC's order. POPOCS projects its output onto the block's "
+    "dependencies. By Jain and Amarasinghe.",
+    Picture(
+        "front_pocsnet",
+        "Exact match of the paper's methods and of simple schedulers on blocks of five instructions",
+        "Blocks of 5 in GCC's exact order (experiment quick)",
+        ("sinkhorn", "popocs_20", "popocs_150", "critical_path", "random_legal"),
+        3,
+        {"experiment": "quick", "set": "test_5", "metric": "exact_match", "comparison": "value"},
+        {name: row["exact_match"] for name, row in paper.TABLE_1.items()},
+    ),
+    {
+        "paper_test_5_paper_popocs_20_exact_match_minus_sinkhorn": Question(
+            "Are more orders exact than with Sinkhorn, with the paper's settings?", more, _EXACT, _CLAIMS
+        ),
+        "quick_test_5_popocs_20_exact_match_minus_sinkhorn": Question(
+            "Is it the same with settings with which both learn well?", more, _EXACT, _CLAIMS
+        ),
+        "quick_test_5_popocs_150_valid_share_minus_sinkhorn_as_in_paper": Question(
+            "Are as many more orders legal as in the paper?", more, _VALID, _CLAIMS
+        ),
+    },
+)
