@@ -39,7 +39,7 @@ GRAPH_TIMINGS = Table(
     "data/experiments/{experiment}/executed/{graph_set}/graph_timings.parquet",
 )
 
-# One row per pair of processes: rates that explain its operations' durations (learned_schedulers/graphs/run/measured_rates.py).
+# One row per pair of processes: rates that explain its operations' durations (graphs/run/measured_rates.py).
 MACHINE_RATES = Table(
     "machine_rates",
     pa.schema(

@@ -25,7 +25,7 @@ class Exported(Section):
 
 
 class Synthetic(Section):
-    """Random graphs (learned_schedulers/graphs/read/synthetic.py), with random run times and sizes of no real device."""
+    """Random graphs (graphs/read/synthetic.py), with random run times and sizes of no real device."""
 
     kind: Literal["synthetic"]
     families: Annotated[list[str], Field(min_length=1)]
@@ -65,7 +65,7 @@ class GraphSet(Section):
 
 
 class ExecutedSet(Section):
-    """The graphs of another set in the form in which two cores of a machine execute them (learned_schedulers/graphs/run)."""
+    """The graphs of another set in the form in which two cores of a machine execute them (graphs/run)."""
 
     executes: str  # name of that set
     coarsening: Coarsening
