@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("pipeline", "benchmarks", "examples", "tests")
+FOLDERS = ("learned_schedulers", "pipeline", "benchmarks", "examples", "tests")
 VAGUE = {
     *("found", "held", "made", "known", "one", "ones", "own", "said", "told", "got", "kept", "tried", "taken", "given"),
     *("wanted", "seen", "asked", "done", "its", "what", "whose", "these", "those", "them", "this", "that", "here"),

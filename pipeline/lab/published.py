@@ -107,16 +107,16 @@ def write(
     whose digests are recorded.
     The folder is replaced as a whole, or not at all. Raises TableError for a frame that is not of its table's columns.
     """
-    wanted = {name: columns(chapters.tables()[name]) for name in frames}
+    columns_of = {name: columns(chapters.tables()[name]) for name in frames}
     for name, frame in frames.items():
-        if set(frame.columns) != set(wanted[name]):
-            raise tables.TableError(f"{folder}: not a table {name}: {list(frame.columns)}, wanted {wanted[name]}")
+        if set(frame.columns) != set(columns_of[name]):
+            raise tables.TableError(f"{folder}: not a table {name}: {list(frame.columns)}, wanted {columns_of[name]}")
     seeds = {str(seed) for frame in frames.values() if "seed" in frame for seed in frame["seed"].unique()}
     provenance = collect(folder.name, settings, behaviour, inputs, weights, seeds - {"all", "none"})
     with _replacing(folder) as temporary:
         for name, frame in frames.items():
             rows = frame.sort_values(KEY, kind="stable") if name == "results" else frame
-            (temporary / f"{name}.csv").write_text(tidy.csv(rows[wanted[name]]))
+            (temporary / f"{name}.csv").write_text(tidy.csv(rows[columns_of[name]]))
         (temporary / PROVENANCE).write_text(provenance.text())
 
 

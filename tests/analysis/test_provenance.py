@@ -66,8 +66,8 @@ def test_what_was_measured_has_no_state_and_what_is_frozen_says_where_its_code_s
 
 def test_a_reason_that_was_written_down_counts(recorded: Provenance) -> None:
     for origin in (recorded, recorded.model_copy(update={"behaviour": {}})):
-        told = origin.model_copy(update={"changed": ["run before a mended bug: the reader of ELF"]})
-        assert state(told, NOW, SETTINGS) == "changed: run before a mended bug"
+        marked = origin.model_copy(update={"changed": ["run before a mended bug: the reader of ELF"]})
+        assert state(marked, NOW, SETTINGS) == "changed: run before a mended bug"
 
 
 def test_a_damaged_or_missing_file_is_named(recorded: Provenance, tmp_path: Path) -> None:

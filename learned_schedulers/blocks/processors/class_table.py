@@ -60,8 +60,8 @@ def table_of(frame: pd.DataFrame) -> pa.Table:
     place = with_code.get_field_index("kept")
     schema = with_code.remove(place)
     table = pa.Table.from_pandas(frame[schema.names], schema, preserve_index=False).replace_schema_metadata(None)
-    kept = with_code.field(place)
-    return table.add_column(place, kept, pa.array(entries_of_pools, kept.type))
+    field = with_code.field(place)
+    return table.add_column(place, field, pa.array(entries_of_pools, field.type))
 
 
 def write_costs(path: Path, costs: Processor, messages: Sequence[str]) -> None:
