@@ -1,6 +1,6 @@
 """Write the cached graphs in `exported/` anew: `python -m pipeline.graph_sets [NAME...]`.
 
-It needs the optional extra: `pip install -c constraints.txt -e '.[pipeline,models]'`; all other code reads the cached graphs.
+It needs an extra: `pip install -c constraints.txt -e '.[pipeline,models]'`. All other code reads the cached graphs.
 """
 
 from __future__ import annotations
