@@ -20,7 +20,7 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 .PHONY: install
-install: $(READY) ## the virtual environment .venv alone, for code and models of your own (three minutes)
+install: $(READY) ## the virtual environment .venv with library and laboratory (three minutes)
 
 .PHONY: reproduce
 reproduce: $(READY) llvm npm unlock ## the main job: everything from the download to reports/index.html (45 minutes on two cores)

@@ -99,7 +99,7 @@ def shim(folder: Path, emulator: str, kind: str) -> None:
     folder.mkdir(exist_ok=True)
     (folder / "stages").write_text("")
     environment = " ".join(f"{name}='{value}'" for name, value in _NUMPY.items())
-    noted = f'[ "$2" = pipeline.lab.stages ] && echo "$3" >> {folder}/stages\n'
+    noted = f'[ "$2" = pipeline ] && echo "$3" >> {folder}/stages\n'
     script = f'#!/bin/sh\n{noted}{environment} exec {emulator} -cpu {kind} {sys.executable} "$@"\n'
     (folder / "python").write_text(script)
     (folder / "python").chmod(0o755)

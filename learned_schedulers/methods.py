@@ -1,4 +1,4 @@
-"""The one registry of methods: each is one file, found by its kind and its name. Both wings make methods by it.
+"""The one registry of methods: each is one file, found by its kind and its name. Both wings make their methods by it.
 
 A file ends in `make = <class>`; the class gets the method's settings, and the resources that these name in `needs` (it
 fails without them) and in `uses` (it receives them if they are available). What a method of each kind has to offer is a

@@ -18,7 +18,7 @@ DOCUMENTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "BENCHMARK
     page
     for folder in ("docs", "pipeline", "examples", "benchmarks", "tests")
     for page in (ROOT / folder).rglob("*.md")
-    if not page.is_relative_to(ROOT / "pipeline/report")  # parts of pages, whose links are relative to reports/
+    if page.parent.name != "page"  # parts of pages, whose links are relative to reports/
 )
 README = (ROOT / "README.md").read_text()
 
@@ -30,7 +30,7 @@ def committed(name: str) -> str:
 
 
 def test_the_readme_is_short() -> None:
-    assert len(README.splitlines()) <= 150
+    assert len(README.splitlines()) <= 140
 
 
 def test_its_tables_and_pictures_are_those_of_the_report() -> None:
@@ -70,7 +70,9 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 def test_every_command_that_a_document_names_starts_something() -> None:
     texts = [page.read_text() for page in DOCUMENTS]
     modules = {
-        name for text in texts for name in re.findall(r"python -m ((?:pipeline|benchmarks|tests)(?:\.\w+)+)", text)
+        name
+        for text in texts
+        for name in re.findall(r"python -m ((?:learned_schedulers|pipeline|benchmarks|tests)(?:\.\w+)+)", text)
     }
     assert "benchmarks.scheduler_speed" in modules
     for module in modules:
@@ -83,6 +85,9 @@ def test_every_command_that_a_document_names_starts_something() -> None:
     published = {name for text in texts for name in re.findall(r"data/published/(\w+)\.done", text)}
     rules = "".join(
         path.read_text()
-        for path in [ROOT / "params.yaml", *ROOT.glob("rules/*.smk"), *ROOT.glob("pipeline/*/experiments.yaml")]
+        for path in [
+            *(ROOT / "params.yaml", *ROOT.glob("pipeline/*/experiments.yaml")),
+            *(ROOT / "pipeline").rglob("*.smk"),
+        ]
     )
-    assert published and all(re.search(rf"\b{name}\b", rules) for name in published - {"descendants"})
+    assert published and all(re.search(rf"\b{name}\b", rules) for name in published - {"descendants", "ties"})

@@ -13,7 +13,7 @@ import typer
 if TYPE_CHECKING:  # slow to import
     from learned_schedulers.command.ordered_file import Result
 
-# The same names as in learned_schedulers/blocks/ordering, which is slow to import; a test compares them.
+# The same names as in learned_schedulers/blocks/order, which is slow to import; a test compares them.
 For = Literal["host", "atom", "silvermont", "btver2", "haswell", "skylake", "znver4"]
 By = Literal["search", "policy", "learned", "list", "cp_sat", "imitator", "random_legal"]
 Memory = Literal["tso", "precise", "single_thread"]

@@ -6,7 +6,7 @@ A statistic counts unique blocks, unless noted otherwise; its `bin` is in bracke
 - `length` [instructions]
 - `log10_orders` [floor of log10 of the number of legal orders], `single_order`, `inexact_orders` (lower bounds)
 - `reduction_edges`, `direct_conflicts`: pairs of instructions, all and [kind]; a pair can be of several kinds
-- of all sources, [instructions]: distance of `random_ready` from uniform (analysis/uniformity.py): `ready_blocks`,
+- of all sources, [instructions]: distance of `random_ready` from uniform (uniformity.py): `ready_blocks`,
   `ready_dags`, `ready_mean`, `ready_median`, `ready_largest` (total variation), `ready_divergence` (nats)
 """
 

@@ -28,7 +28,7 @@ BLOCKS = Table(
     "data/corpus/{corpus}/blocks.parquet",
 )
 
-# Statistics of the corpus, tidy: one row per number (analysis/composition.py).
+# Statistics of the corpus, tidy: one row per number (composition.py).
 CORPUS = Table(
     "corpus",
     pa.schema(
@@ -141,7 +141,7 @@ MANIFEST = Table(
     "data/corpus/manifest.parquet",
 )
 
-# Rows of table `blocks` of one partition, a range of block_id (blocks/corpus/partition.py).
+# Rows of table `blocks` of one partition, a range of block_id (partition.py).
 PARTITIONS = Table(
     "partitions",
     BLOCKS.schema,
@@ -251,7 +251,7 @@ VERIFICATION = Table(
         [
             ("block_id", pa.string()),
             ("source", pa.string()),
-            ("instruction_class", pa.string()),  # execution/strata.py
+            ("instruction_class", pa.string()),  # learned_schedulers/blocks/run/strata.py
             ("n_instructions", pa.int16()),
             ("dependencies", pa.string()),
             ("orders_tried", pa.int32()),  # without the original one

@@ -21,7 +21,7 @@ EXECUTED_POINTS = Table(
     "data/experiments/{experiment}/executed_points.parquet",
 )
 
-# One row per run of a schedule of a graph on two cores of a machine (graphs/execution).
+# One row per run of a schedule of a graph on two cores of a machine (learned_schedulers/graphs/run).
 GRAPH_TIMINGS = Table(
     "graph_timings",
     pa.schema(
@@ -39,7 +39,7 @@ GRAPH_TIMINGS = Table(
     "data/experiments/{experiment}/executed/{graph_set}/graph_timings.parquet",
 )
 
-# One row per pair of processes: rates that explain its operations' durations (execution/measured_rates.py).
+# One row per pair of processes: rates that explain its operations' durations (graphs/run/measured_rates.py).
 MACHINE_RATES = Table(
     "machine_rates",
     pa.schema(

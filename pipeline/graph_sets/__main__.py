@@ -1,6 +1,6 @@
-"""Write the cached graphs in `exported/` anew: `python -m learned_schedulers.graphs.read [NAME...]`.
+"""Write the cached graphs in `exported/` anew: `python -m pipeline.graph_sets [NAME...]`.
 
-It needs the optional extra: `pip install -e '.[models]' -c constraints.txt`; all other code reads the cached graphs.
+It needs an extra: `pip install -c constraints.txt -e '.[pipeline,models]'`. All other code reads the cached graphs.
 """
 
 from __future__ import annotations

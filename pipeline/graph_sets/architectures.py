@@ -1,6 +1,7 @@
 """The networks whose graphs are in `exported/`: their names, their families, and the functions that make them.
 
-torchvision, timm and transformers are the optional extra `models`; only `python -m learned_schedulers.graphs.read` needs them.
+torchvision, timm and transformers are the optional extra `models`; only `python -m pipeline.graph_sets` needs
+them.
 All modules and inputs are on torch's meta device: they have shapes and types, but no memory.
 """
 

@@ -15,19 +15,19 @@ Sizes = tuple[Positive, Positive]  # operations, at least and at most
 
 
 class Exported(Section):
-    """Graphs of networks that are cached in graphs/corpus/exported, and connected parts drawn from them."""
+    """Graphs of networks that are cached in pipeline/graph_sets/exported, and connected parts drawn from them."""
 
     kind: Literal["exported"]
     families: Annotated[list[str], Field(min_length=1)]  # of architectures
     variants: Annotated[list[Literal["forward", "training"]], Field(min_length=1)] = ["forward", "training"]
     operations: Sizes = (25, 1000)  # of whole graphs and of parts
     whole: bool = True  # whole graphs as well
-    parts: Annotated[int, Field(ge=0)] = 0  # drawn from every graph of any size (graphs/corpus/parts.py)
+    parts: Annotated[int, Field(ge=0)] = 0  # drawn from every graph of any size (pipeline/graph_sets/parts.py)
     seed: int = 0  # of the draw of parts
 
 
 class Synthetic(Section):
-    """Random graphs (graphs/corpus/synthetic.py), with random run times and sizes of no real device."""
+    """Random graphs (graphs/read/synthetic.py), with random run times and sizes of no real device."""
 
     kind: Literal["synthetic"]
     families: Annotated[list[str], Field(min_length=1)]
@@ -67,7 +67,7 @@ class GraphSet(Section):
 
 
 class ExecutedSet(Section):
-    """The graphs of another set in the form in which two cores of a machine execute them (graphs/execution)."""
+    """The graphs of another set in the form in which two cores of a machine execute them (graphs/run)."""
 
     executes: str  # name of that set
     coarsening: Coarsening
@@ -79,7 +79,7 @@ class ExecutedSet(Section):
 
 
 class PlacedSet(Section):
-    """Whole graphs of networks that are cached in graphs/corpus/exported, as their device runs them."""
+    """Whole graphs of networks that are cached in pipeline/graph_sets/exported, as their device runs them."""
 
     device: str  # of section `devices`
     networks: Annotated[list[str], Field(min_length=1)]

@@ -13,7 +13,7 @@ EXPERT_PLACEMENTS = Table(
         [
             ("graph_id", pa.string()),
             ("devices", pa.int32()),
-            ("expert", pa.string()),  # layers | balanced | published: graphs/corpus/experts.py
+            ("expert", pa.string()),  # layers | balanced | published: experts.py
             ("placement", pa.list_(pa.int16())),  # (n,) device of each operation
         ]
     ),

@@ -28,7 +28,7 @@ TIMED_BLOCKS = Table(
     "data/experiments/{experiment}/timed/{set}/series_{series}/timed_blocks.parquet",
 )
 
-# One row per (block, order) timed on hardware in one series, GCC's order twice (execution/timing.py).
+# One row per (block, order) timed on hardware in one series, GCC's order twice (blocks/run/timing.py).
 TIMINGS = Table(
     "timings",
     pa.schema(

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from pipeline.lab.table import Table
 
-# Agreement of single features with GCC's order of independent instructions: one row each (analysis/audit.py).
+# Agreement of single features with GCC's order of independent instructions: one row each (audit.py).
 AUDIT = Table(
     "audit",
     pa.schema(
@@ -24,7 +24,7 @@ AUDIT = Table(
     "data/experiments/{experiment}/audit.parquet",
 )
 
-# Orders of blocks that are equal up to renaming: one row per notion of equality (analysis/ceiling.py).
+# Orders of blocks that are equal up to renaming: one row per notion of equality (ceiling.py).
 CEILING = Table(
     "ceiling",
     pa.schema(
@@ -63,7 +63,7 @@ ERROR_SHARES = Table(
     "data/experiments/{experiment}/error_shares/{set}/{method}/{seed}.parquet",
 )
 
-# Wrong blocks of a scheduler, drawn at random: the first slot at which it leaves GCC's order (analysis/errors.py).
+# Wrong blocks of a scheduler, drawn at random: the first slot at which it leaves GCC's order (errors.py).
 ERRORS = Table(
     "errors",
     pa.schema(

@@ -62,7 +62,7 @@ GRAPH_SCHEDULES = Table(
         [
             ("graph_id", pa.string()),
             ("sees", pa.string()),  # proxy, or the target that the method was told
-            ("kept_by", pa.string()),  # best | spread: graphs/schedulers/rules/keeping.py
+            ("kept_by", pa.string()),  # best | spread: learned_schedulers/graphs/methods/rules/keeping.py
             ("status", pa.string()),  # ok | timed out | unsupported
             ("message", pa.string()),
             ("operations", pa.int32()),  # n

@@ -24,7 +24,7 @@ DEVIATIONS = Table(
     ),
 )
 
-# One row per (instruction, processor model): its description by llvm-mca (latency/machine.py).
+# One row per (instruction, processor model): its description by llvm-mca (blocks/processors/machine.py).
 MACHINE_INSTRUCTIONS = Table(
     "machine_instructions",
     columns.MACHINE_INSTRUCTIONS,

@@ -27,7 +27,7 @@ EXAMPLES = Table(
     "data/experiments/{experiment}/examples/{dependencies}.parquet",
 )
 
-# One row per (length, kind of proposal, method, iterations): violations left by POPOCS (analysis/residuals.py).
+# One row per (length, kind of proposal, method, iterations): violations left by POPOCS (residuals.py).
 RESIDUALS = Table(
     "residuals",
     pa.schema(

@@ -1,1 +1,1 @@
-"""Block -> dependency DAG, and its legal orders: checked, counted, drawn. Called by every room of the wing above it."""
+"""Block -> dependency DAG, and its legal orders: checked, counted, drawn."""

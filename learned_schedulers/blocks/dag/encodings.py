@@ -1,7 +1,7 @@
 """Many blocks at once: for every instruction its row in a table of effects, and its displacement.
 
-Effects depend on an instruction's form (`corpus/forms.py`) alone, so they are computed once per form. Many forms share
-the same effects, for example the additions of a byte and of a word to the same register, whatever the constant.
+Effects depend on an instruction's form (`blocks/read/forms.py`) alone, so they are computed once per form. Many forms
+share the same effects, for example the additions of a byte and of a word to the same register, whatever the constant.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ def random_ready(precedes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """One legal order of each DAG: every slot gets one of the ready instructions, all equally likely.
 
     The usual way to draw a topological order, and *not* uniform over orders: an order has probability
-    1 / (product over slots of the number of instructions that are ready then). analysis/uniformity.py measures the
-    difference.
+    1 / (product over slots of the number of instructions that are ready then). pipeline/corpus/uniformity.py measures
+    the difference.
 
     precedes: (B, n, n) bool, [b, i, k] is true if i must come before k. Returns (B, n) int16: order[b, t] is the
     instruction in slot t. Raises ValueError if a DAG has a cycle.

@@ -1,4 +1,4 @@
-"""One file, one method; found by the file's name. Called by stages, benchmarks and the console command.
+"""One file, one method; found by the file's name. Called by the laboratory and by the console command.
 
 `make(entry, resources)` makes a method's object; its `solve(problems, rng, budget)` orders a batch of blocks of one
 length. A method receives its settings (its class `Settings`) and exactly the resources that these name.

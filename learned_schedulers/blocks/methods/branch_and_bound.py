@@ -1,6 +1,6 @@
 """Branch and bound on the in-order model of the machine: orders that are proven optimal if the budget suffices.
 
-It starts with stochastic search (schedulers/search.py). The budget's `states` limits the beginnings of orders that it
+It starts with stochastic search (search.py). The budget's `states` limits the beginnings of orders that it
 visits for each block, so the result does not depend on the speed of the computer. An order is proven optimal if the
 solution's `cycles` equal its `bound`.
 """

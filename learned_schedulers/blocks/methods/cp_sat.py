@@ -1,6 +1,6 @@
 """OR-Tools CP-SAT on the in-order model of a machine: an optimum, or a proven lower bound.
 
-It starts with stochastic search (schedulers/search.py). If the lower bound does not prove that order optimal, CP-SAT
+It starts with stochastic search (search.py). If the lower bound does not prove that order optimal, CP-SAT
 searches for an order of fewer cycles (on_machine/constraints.py), for the budget's `seconds` of its deterministic time
 for each block. The in-order model times the order that it finds, and search improves it. An order is proven optimal if
 the solution's `cycles` equal its `bound`. Because the machine chooses units in turn, it is possible that no order

@@ -1,6 +1,6 @@
 """List scheduling: every slot takes the ready instruction that can issue first, then by priority.
 
-With a machine, it uses the machine's in-order model (latency/in_order.py): latencies, issue width, units, write-back.
+With a machine, it uses its in-order model (processors/in_order.py): latencies, issue width, units, write-back.
 An out-of-order machine is treated as if it issued in order (`Processor.costs`), which is a good rule of thumb. Without
 a machine, one instruction issues in a cycle, with nominal latencies (dag/latencies.py). Ties go to the instruction
 shown first. Gibbons & Muchnick 1986. The setting `priority` names the priority:

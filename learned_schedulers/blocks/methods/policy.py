@@ -1,6 +1,6 @@
 """A greedy policy: every slot takes the ready instruction that a learned linear preference ranks highest.
 
-stages/learn_policy.py learns the weights as McGovern & Moss 1998 do (on_machine/rollouts.py), and refines them if the
+The stage `learn_policy` learns the weights as McGovern & Moss 1998 do (on_machine/rollouts.py), and refines them if the
 settings say so (on_machine/refinement.py).
 """
 

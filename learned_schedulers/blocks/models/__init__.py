@@ -1,1 +1,1 @@
-"""Networks with weights, and their trainings. Called by schedulers and by the stages that train."""
+"""Networks with weights, and their trainings. Called by methods and by stages that train."""

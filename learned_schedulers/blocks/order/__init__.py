@@ -1,1 +1,1 @@
-"""Users' blocks -> legal orders for a processor, proven. The console command calls this room."""
+"""Users' blocks -> legal orders for a processor, proven. The console command calls it."""

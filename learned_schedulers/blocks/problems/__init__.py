@@ -1,1 +1,1 @@
-"""What a scheduler sees of blocks: arrays, batches, encodings of instructions. Called by models and schedulers."""
+"""What a method sees of blocks: arrays, batches, encodings of instructions. Called by models and methods."""

@@ -2,7 +2,7 @@
 
 Tokens name the operand in which they occur (`op1=reg:rax`), so that their sum loses no information. Each number has an
 exact token (`disp:24`) and one for its power of two (`disp~+5`), so that a rare number still has a size. Blocks are
-masked: they have neither rip-relative displacements nor absolute addresses (`corpus/leaks.py`).
+masked: they have neither rip-relative displacements nor absolute addresses (`blocks/read/leaks.py`).
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Order -> cycles: llvm-mca, and fast models of its pipelines. Called by schedulers, stages and analysis."""
+"""Order -> cycles: llvm-mca, and fast models of its pipelines. Called by methods and by the laboratory."""

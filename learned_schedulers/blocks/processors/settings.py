@@ -29,7 +29,7 @@ class Processor(Section):
 
 
 class Rollouts(Section):
-    """Settings for learning the preference of a policy (schedulers/on_machine/rollouts.py)."""
+    """Settings for learning the preference of a policy (blocks/methods/on_machine/rollouts.py)."""
 
     training: str  # name of a set of blocks
     blocks: Positive  # number of blocks drawn from that set by the seed

@@ -1,1 +1,1 @@
-"""Machine code -> basic blocks: fetching, ELF, cutting, leak masks, sets. Called by stages and by the whole wing."""
+"""Files of machine code, assembly and data sets -> basic blocks, and the same files with every block in a new order."""

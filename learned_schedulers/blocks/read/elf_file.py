@@ -2,7 +2,7 @@
 
 A block is a run of plain instructions in one function of `.eh_frame`. It ends where control or a tool may arrive:
 targets of branches, symbols, relocations and pointers, changes of the unwinding rules, lines of the debugger. What is
-not proven stays as it is and is reported; assembly (`formats/assembly_file.py`) can be ordered further.
+not proven stays as it is and is reported; assembly (`assembly_file.py`) can be ordered further.
 
 A build-id (`.note.gnu.build-id`) stays the one of the file before. A checksum of the code that someone else keeps, such
 as a signature or that of a validated cryptographic module, will not fit any more. Lines of a separate debug file, and

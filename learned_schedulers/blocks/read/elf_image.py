@@ -149,7 +149,7 @@ def _parts(sections: Sequence[Section], bases: np.ndarray) -> list[Part]:
 def read_image(content: bytes) -> Image:
     """The code of an ELF file for x86-64: an object, a shared object or an executable.
 
-    Raises Unreadable with reason and remedy, and exceptions of `DAMAGE` (corpus/eh_frame.py) for damaged files.
+    Raises Unreadable with reason and remedy, and exceptions of `DAMAGE` (eh_frame.py) for damaged files.
     """
     if content.startswith(_BITCODE):
         raise Unreadable("LLVM bitcode, no machine code", "compile it with -fno-lto")

@@ -1,4 +1,4 @@
-"""Timing of orders on the machine at hand (execution/timing.py)."""
+"""Timing of orders on the machine at hand (blocks/run/timing.py)."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def fusion_problem(graph: Graph, rates: Rates) -> FusionProblem:
     """The problem of a graph on a machine.
 
     The table `graphs` has no shapes. So the loop of an operation runs over as many elements as it has FLOPs (one FLOP
-    for each element of its largest tensor, graphs/corpus/export.py); if it only moves data, over the elements that it
+    for each element of its largest tensor, graphs/read/export.py); if it only moves data, over the elements that it
     writes. If an operation reads less than its parents wrote, it reads the same share of each parent.
     """
     kinds, n = graph.kinds, len(graph)

@@ -18,7 +18,7 @@ Duration = Annotated[float, Field(ge=0)]
 
 
 class Device(Section):
-    """Figures from which graphs/corpus/roofline.py computes run times."""
+    """Figures from which graphs/read/roofline.py computes run times."""
 
     flops_per_second: Rate
     bytes_per_second: Rate  # of its own memory

@@ -1,6 +1,7 @@
 """An expert's frozen placement by layers, repaired where it exceeds the memory.
 
-The placement takes account of neither transfers nor memory (corpus/experts.py); the order is made for the target.
+The placement takes account of neither transfers nor memory (pipeline/graph_sets/experts.py); the order is made
+for the target.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class Settings(GraphMethodSettings):
     needs: ClassVar[frozenset[str]] = frozenset({"target", "expert"})
     draws: ClassVar[bool] = False
 
-    by: Literal["layers", "balanced", "published"] = "layers"  # graphs/corpus/experts.py
+    by: Literal["layers", "balanced", "published"] = "layers"  # pipeline/graph_sets/experts.py
     order: Literal["rule", "graph"] = "rule"  # of the operations: the one rule of ordering, or by their numbers
 
 

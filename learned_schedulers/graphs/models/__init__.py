@@ -1,4 +1,4 @@
-"""Networks that order computation graphs, and how each is trained. Called by schedulers and by stages that train."""
+"""Networks that order computation graphs, and how each is trained. Called by methods and by stages that train."""
 
 from pathlib import Path
 

@@ -1,1 +1,1 @@
-"""From a user's model to the best schedule, and its summaries. The console command calls this room."""
+"""From a user's model to the best schedule, and its summaries. The console command calls it."""

@@ -17,7 +17,7 @@ from learned_schedulers.graphs.read.topology import topological_order
 
 @dataclass(frozen=True)
 class Graph:
-    """n operations in a topological order; `schemas/graphs.py` says what each cost means.
+    """n operations in a topological order; table `graphs` (pipeline/graph_sets/tables.py) says what each cost means.
 
     Raises ValueError that names the graph and the operation if a kind is empty, a cost is negative or not finite, or
     an edge does not go to a higher number. `graph` makes a Graph of operations in any order.

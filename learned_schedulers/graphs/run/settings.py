@@ -1,4 +1,4 @@
-"""Execution and timing of computation graphs on two cores of the machine at hand (graphs/execution)."""
+"""Execution and timing of computation graphs on two cores of the machine at hand."""
 
 from __future__ import annotations
 

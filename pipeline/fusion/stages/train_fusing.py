@@ -29,7 +29,7 @@ def main(
 ) -> None:
     """Train a network on the graphs of some sets by the cost of this machine, and measure it on another set.
 
-    An interrupted training continues from its last measurement (stages/training.py).
+    An interrupted training continues from its last measurement (pipeline/lab/stages/training.py).
     """
     chosen = section(FusionNetwork, settings)
     learned = [problem for path in training for problem in _problems(path)]

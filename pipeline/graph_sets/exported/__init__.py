@@ -1,7 +1,7 @@
 """Exported graphs, cached in git as one table `graphs` per architecture: read without torch or the extras.
 
 Variants: forward and training of every architecture, and `cell`, one step of a recurrent architecture, for `long`.
-`python -m learned_schedulers.graphs.read` makes them.
+`python -m pipeline.graph_sets` makes them.
 """
 
 from __future__ import annotations

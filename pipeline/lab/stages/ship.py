@@ -54,7 +54,7 @@ def main(
     by_target = {places.place(path, "policies")["target"]: path for path in policies or []}
     if kind == "schedulers":
         if tuple(machines := network.settings.machines) != LEARNED:
-            raise ValueError(f"the network learned {machines}; correct LEARNED in ordering/methods.py")
+            raise ValueError(f"the network learned {machines}; correct LEARNED in blocks/order/methods.py")
         more["processors"] = list(by_target)
         more["preferences"] = preferences({target: load(path) for target, path in by_target.items()})
     content = {shipped.file.name: best.weights.read_bytes()}

@@ -39,7 +39,7 @@ def main(
 ) -> None:
     """Train a network on the graphs of some sets, on all numbers of devices and links; measure it on another set.
 
-    An interrupted training continues from its last measurement (stages/training.py).
+    An interrupted training continues from its last measurement (pipeline/lab/stages/training.py).
     """
     chosen = section(Generalised, settings)
     inputs = [*training, development]

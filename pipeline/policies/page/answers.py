@@ -21,7 +21,7 @@ from pipeline.policies.page.exactness import EXACT, sigmas
 from pipeline.policies.page.exactness import EXPERIMENT as EXACTNESS
 from pipeline.policies.page.shared import GFLOWNET, KEPT, ONE_GRAPH, UNSEEN, with_extensions
 
-Form = Literal["value", "gain", "gap"]  # as in analysis/claims.py: a gain is 1 - ratio, a gap is ratio - 1
+Form = Literal["value", "gain", "gap"]  # as in pipeline/lab/claims.py: a gain is 1 - ratio, a gap is ratio - 1
 DRAWN = "gflownet_drawn"
 PEERS = (LIST, "brkga", "ppo", "randomised_list")  # the paper has the first three
 _LARGE = "unseen_large"

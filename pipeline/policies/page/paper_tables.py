@@ -1,6 +1,6 @@
 """Tables 1, 2 and 3 of the paper with our numbers: speedups on every target, and diversity of the kept schedules.
 
-analysis/paper_devices.py has the paper's numbers.
+pipeline/lab/paper_devices.py has the paper's numbers.
 """
 
 from __future__ import annotations

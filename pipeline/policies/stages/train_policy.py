@@ -37,7 +37,7 @@ def main(
     """Train a policy on the graphs of some sets, tables graphs, and measure it on those of another set.
 
     Graphs with more operations than the settings allow are left out.
-    An interrupted training continues from its last measurement (stages/training.py).
+    An interrupted training continues from its last measurement (pipeline/lab/stages/training.py).
     """
     chosen = section(Settings, settings)
     inputs = [*training, development]

@@ -29,7 +29,7 @@ def main(
 ) -> None:
     """Train a network on the training split and measure it on the development split.
 
-    An interrupted training continues from its last measurement (stages/training.py).
+    An interrupted training continues from its last measurement (pipeline/lab/stages/training.py).
     """
     chosen = section(Training, settings)
     parts = token_blocks.load(["training", "development"], dags, splits, tokens, vocabulary)

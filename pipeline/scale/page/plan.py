@@ -1,4 +1,4 @@
-"""A plan for a billion blocks and a million graphs, from what was measured (analysis/plan.py)."""
+"""A plan for a billion blocks and a million graphs, from what was measured."""
 
 from __future__ import annotations
 

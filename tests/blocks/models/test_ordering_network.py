@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from torch import nn
 from learned_schedulers.blocks.dag.topology import count_violations
 from learned_schedulers.blocks.models.inputs import Vocabulary
 from learned_schedulers.blocks.models.ordering_network import OrderingNetwork
+from learned_schedulers.blocks.models.ordering_settings import Encoder, Head
 from learned_schedulers.blocks.problems.batches import by_length
 from learned_schedulers.blocks.problems.instructions import Encodings
 from learned_schedulers.blocks.problems.problems import Problems
@@ -23,7 +25,7 @@ from learned_schedulers.blocks.problems.store import BlockStore
 from tests.blocks.models import imitated
 
 STORE, ENCODINGS, SAMPLE = imitated.corpus(80)
-ENCODERS, HEADS = ["attention", "lstm"], ["pointer", "pairwise", "sinkhorn", "popocs"]
+ENCODERS, HEADS = (get_args(kind.model_fields["kind"].annotation) for kind in (Encoder, Head))
 
 
 def network(encoder: str = "attention", head: str = "pointer", **changed: object) -> OrderingNetwork:

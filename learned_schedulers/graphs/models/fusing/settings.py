@@ -13,7 +13,7 @@ from learned_schedulers.section import Positive, Section
 class FusionMethod(Section):
     """Settings of one method, and the resources that it requests."""
 
-    file: ClassVar[str]  # of graphs/schedulers/fusing
+    file: ClassVar[str]  # of graphs/methods/fusing
     uses: ClassVar[frozenset[str]] = frozenset()
     draws: ClassVar[bool] = True  # whether its plans differ by seed
 
@@ -81,7 +81,7 @@ FusionEntry = Annotated[Rule | Annealing | GoFusion | GoJoint, Field(discriminat
 
 
 class FusionSet(Section):
-    """Graphs of networks that are cached in graphs/corpus/exported, whole or as connected parts."""
+    """Graphs of networks that are cached in pipeline/graph_sets/exported, whole or as connected parts."""
 
     networks: Annotated[list[str], Field(min_length=1)]
     variants: Annotated[list[Literal["forward", "training"]], Field(min_length=1)] = ["forward", "training"]

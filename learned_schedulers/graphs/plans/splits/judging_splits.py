@@ -5,7 +5,7 @@ A split is (n,) int32: accelerators 0..A-1, then CPUs A..A+C-1. Rules and object
 - largest load (section 4; samples flow through the devices in a pipeline): an accelerator's load is the time of its
   operations and of its transfers, one for each result that it shares with another device in each direction; a CPU's
   load is the time of its operations. In a training graph forward and backward pass count together;
-- latency of one sample (section 3; corpus/latency_objective.py), for graphs without a backward pass; CPUs never queue.
+- latency of one sample (section 3; read/latency_objective.py), for graphs without a backward pass; CPUs never queue.
 
 A split is contiguous if no two devices wait for each other, even indirectly; in a training graph only the forward pass
 counts. The published dynamic programme searches such splits, and the latency needs them. The rule of the published
