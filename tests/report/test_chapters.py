@@ -28,9 +28,9 @@ HIDDEN = (
 @pytest.fixture
 def hidden(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Name of a chapter that nothing finds."""
-    kept = tuple(name for name in chapters.names() if name != request.param)
+    others = tuple(name for name in chapters.names() if name != request.param)
     caches = (build.sections, pages.pages, pages.parts)
-    monkeypatch.setattr(chapters, "names", lambda: kept)
+    monkeypatch.setattr(chapters, "names", lambda: others)
     for cached in caches:
         cached.cache_clear()
     request.addfinalizer(lambda: [cached.cache_clear() for cached in caches])

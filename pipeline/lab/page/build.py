@@ -29,8 +29,8 @@ def sections(page: Page) -> dict[str, Section]:
     """The page's sections by name, those of other chapters last. A template reads a section under its name."""
     if page == FRONT:
         return {"front": _section("lab", "front")}
-    of_chapter = {name: _section(page.name, name) for name in page.sections}
-    return of_chapter | {
+    of_page = {name: _section(page.name, name) for name in page.sections}
+    return of_page | {
         name: _section(chapter, name) for chapter, part in parts().get(page.name, []) for name in part.sections
     }
 

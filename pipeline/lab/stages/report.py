@@ -48,14 +48,16 @@ def main(
     old = frozen.load(published or [], told_apart=True)
     measured = [tables.read(RESULTS, path) for path in results]
     by_graph = [tables.read(PARTS, path) for path in parts or []]
-    made = dict(of_chapters.tables) | {
+    of_this_run = dict(of_chapters.tables) | {
         "results": pd.concat([*measured, *of_chapters.results], ignore_index=True),
         "history": gather(HISTORY, history),
         "parts": pd.concat([PARTS.schema.empty_table().to_pandas(), *by_graph], ignore_index=True),
     }
     # Of an experiment, fresh rows replace published ones; a table without a column of experiments is of this run alone.
-    joined = {name for name in made if name in old.tables and "experiment" in old.tables[name]}
-    both = {name: tidy.merge(frame, old.tables[name]) if name in joined else frame for name, frame in made.items()}
+    joined = {name for name in of_this_run if name in old.tables and "experiment" in old.tables[name]}
+    both = {
+        name: tidy.merge(frame, old.tables[name]) if name in joined else frame for name, frame in of_this_run.items()
+    }
     evidence = Evidence(
         params=params,
         results=both["results"],
