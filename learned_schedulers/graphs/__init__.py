@@ -1,1 +1,63 @@
 """The wing of computation graphs: networks become graphs of operations; graphs become placements and schedules."""
+
+from typing import TYPE_CHECKING
+
+from learned_schedulers.public import offer
+
+if TYPE_CHECKING:
+    from learned_schedulers.graphs.devices.evaluation import Evaluated, evaluated
+    from learned_schedulers.graphs.devices.timeline import Timeline, timeline
+    from learned_schedulers.graphs.plans.best import Trial, chosen, trials
+    from learned_schedulers.graphs.plans.placed_module import PlacedModule
+    from learned_schedulers.graphs.plans.sources import Source, export_module, on_devices, read_file
+    from learned_schedulers.graphs.plans.splits.judging_splits import broken, cost, loads
+    from learned_schedulers.graphs.plans.splits.programme import least
+    from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
+    from learned_schedulers.graphs.read.export import graph_of_module
+    from learned_schedulers.graphs.read.graph import Graph
+    from learned_schedulers.graphs.read.onnx_files import read_onnx
+    from learned_schedulers.graphs.read.workloads import Workload, read_workload
+
+__all__ = [
+    "Edges",
+    "Evaluated",
+    "Graph",
+    "PlacedModule",
+    "Problem",
+    "Source",
+    "Timeline",
+    "Transfers",
+    "Trial",
+    "Workload",
+    "broken",
+    "chosen",
+    "cost",
+    "evaluated",
+    "export_module",
+    "graph_of_module",
+    "least",
+    "loads",
+    "on_devices",
+    "read_file",
+    "read_onnx",
+    "read_workload",
+    "timeline",
+    "trials",
+]
+offer(
+    __name__,
+    {
+        "devices.evaluation": "Evaluated evaluated",
+        "devices.timeline": "Timeline timeline",
+        "plans.best": "Trial chosen trials",
+        "plans.placed_module": "PlacedModule",
+        "plans.sources": "Source export_module on_devices read_file",
+        "plans.splits.judging_splits": "broken cost loads",
+        "plans.splits.programme": "least",
+        "problems.problem": "Edges Problem Transfers",
+        "read.export": "graph_of_module",
+        "read.graph": "Graph",
+        "read.onnx_files": "read_onnx",
+        "read.workloads": "Workload read_workload",
+    },
+)

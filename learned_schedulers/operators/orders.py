@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, Union
 
 import numpy as np
-import torch
 from numba import njit
 
-MaskLike = np.ndarray | torch.Tensor | None
+if TYPE_CHECKING:  # the light installation lacks it
+    import torch
+
+MaskLike: TypeAlias = Union[np.ndarray, "torch.Tensor", None]
 
 
 class OrderArrays(NamedTuple):
@@ -121,7 +123,7 @@ def buckets(sizes: np.ndarray, growth: float = 1.5) -> list[np.ndarray]:
 
 
 def _numpy(array: np.ndarray | torch.Tensor) -> np.ndarray:
-    return array.detach().cpu().numpy() if isinstance(array, torch.Tensor) else np.asarray(array)
+    return np.asarray(array) if isinstance(array, np.ndarray | list) else array.detach().cpu().numpy()
 
 
 @njit(nogil=True, cache=True)

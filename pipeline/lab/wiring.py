@@ -13,6 +13,7 @@ RANKS: dict[str, int] = {
     "files": 0,
     "section": 0,
     "method_files": 0,
+    "public": 0,
     "methods": 1,
     "figures": 1,
     "operators": 1,
@@ -40,6 +41,8 @@ RANKS: dict[str, int] = {
     "command": 10,
 }
 WINGS = ("blocks", "graphs")
+# Packages that import a name when it is first used (public.py): who imports a module of them runs nothing else.
+OFFERING = tuple(f"{LIBRARY}.{package}" for package in ("operators", "learning", *WINGS))
 
 
 def room(module: str) -> str:
@@ -99,7 +102,10 @@ def imports(path: Path) -> frozenset[str]:
         if isinstance(node, ast.Import):
             modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            modules |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            modules |= names
+            if node.module not in OFFERING or not all(map(_path, names)):
+                modules.add(node.module)
     return frozenset(name for name in modules if name.split(".")[0] in (LIBRARY, LABORATORY) and _path(name))
 
 
