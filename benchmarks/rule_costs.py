@@ -1,4 +1,4 @@
-"""Memory and time of every rule's jobs -> pipeline/lab/rules/resources.csv, which declares them: `python -m benchmarks.rule_costs`.
+"""Memory and time of every rule's jobs -> pipeline/lab/rules/resources.csv: `python -m benchmarks.rule_costs`.
 
 Snakemake measures each job (benchmarks/rules/<rule>/). A rule is declared with 1.5 times the largest memory that one of
 its jobs had, in steps of 500 MB, and four times the longest of their times, at least 15 minutes: other machines are

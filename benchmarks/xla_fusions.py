@@ -1,8 +1,8 @@
 """Our rule of XLA's CPU fusion compared with jax's compilation, pair by pair: `python -m benchmarks.xla_fusions`.
 
 Small functions are compiled by jax for the CPU, which writes their HLO text right before and right after its pass
-`fusion`. Our rule (learned_schedulers/graphs/compilers/xla_cpu.py) decides on the text before; a pair is an instruction and one
-of its operands, and agrees where both compute the operand in the same of the instruction's kernels. What differs is
+`fusion`. Our rule (graphs/compilers/xla_cpu.py) decides on the text before; a pair is an instruction and one of
+its operands, and agrees where both compute the operand in the same of the instruction's kernels. What differs is
 printed, with our reason. Needs jax: `pip install -e '.[collection]' -c constraints.txt`. Seconds of one core.
 
 It publishes, by function and over all of them: the share of pairs that agree; the share that XLA fuses; and the share

@@ -139,9 +139,11 @@ def test_an_edited_method_or_setting_runs_its_own_method_alone(
 def test_what_is_added_re_runs_nothing(undisturbed: Path) -> None:
     """A table, a method with settings of its own, a network, and an experiment that uses them."""
     added = {
-        "pipeline/lab/schemas/added_table.py": "import pyarrow as pa\n\nSCHEMA = pa.schema([('x', pa.int8())])\n",
-        "learned_schedulers/blocks/methods/added_method.py": "from learned_schedulers.blocks.method_settings import MethodSettings\n\n\n"
-        "class Settings(MethodSettings):\n    depth: int = 1\n\n\nmake = None\n",
+        "pipeline/added/__init__.py": "",
+        "pipeline/added/tables.py": "import pyarrow as pa\nfrom pipeline.lab.table import Table\n\n"
+        "ADDED = Table('added', pa.schema([('x', pa.int8())]))\n",
+        "learned_schedulers/blocks/methods/added_method.py": "from learned_schedulers.blocks.method_settings import "
+        "MethodSettings\n\n\nclass Settings(MethodSettings):\n    depth: int = 1\n\n\nmake = None\n",
     }
     before = (undisturbed / "params.yaml").read_text()
     params = yaml.safe_load(before)
@@ -155,6 +157,7 @@ def test_what_is_added_re_runs_nothing(undisturbed: Path) -> None:
     }
     try:
         for name, text in added.items():
+            (undisturbed / name).parent.mkdir(exist_ok=True)
             (undisturbed / name).write_text(text)
         (undisturbed / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
         assert planned(undisturbed) == {}

@@ -1,7 +1,7 @@
 """TorchInductor's fusion decided from outside, by run time on this machine: `python -m benchmarks.inductor`.
 
-Networks learn by the cost model of fusion from the training models (learned_schedulers/graphs/compilers/inductor/models.py). For
-each unseen model every method, and each network, has 24 compilations: no fusion, random levels, the largest shared
+Networks learn by the cost model of fusion from the training models (graphs/compilers/inductor/models.py). For each
+unseen model every method, and each network, has 24 compilations: no fusion, random levels, the largest shared
 results first, a search by measured time, the network unchanged, and fine-tuned on the model. Each candidate is compiled
 in a fresh process with a folder of its own for compiled code, compared with eager results, and timed in turns with the
 default on one core. The best of each method is picked in that first series, and timed in later series of processes with

@@ -1,4 +1,4 @@
-"""What the pipeline does on the tiny corpus: a digest of every table, by which published numbers are compared with today.
+"""What the pipeline does on the tiny corpus: a digest of every table, with which published numbers are compared.
 
 `reports/behaviour.json` is made by `python -m tests.behaviour`, and a test holds that it is what the code does.
 """

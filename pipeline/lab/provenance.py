@@ -87,7 +87,7 @@ def changes(
 ) -> list[str]:
     """Why today's code gives other numbers; empty where they are current, measured or frozen.
 
-    `behaviour_now`: tables that the tiny corpus gives today (`behaviour.read`); one that is made no longer, or only now,
+    `behaviour_now`: tables that the tiny corpus gives today (`behaviour.read`); one that is no longer made, or only now,
     tells nothing. `settings_now`: the experiment's settings, resolved; None: not compared. Settings that both have are
     compared.
     """
@@ -112,7 +112,7 @@ def changes(
 def state(
     provenance: Provenance, behaviour_now: Mapping[str, str], settings_now: Mapping[str, Any] | None = None
 ) -> str:
-    """What a page says of published numbers: `current`, `measured`, `frozen at ...`, or the first reason of `changed`."""
+    """What a page says of published numbers: `current`, `measured`, `frozen at ...`, or why they are `changed`."""
     if provenance.frozen:
         return f"frozen at {provenance.frozen[:9]}"
     why = changes(provenance, behaviour_now, settings_now)

@@ -1,6 +1,6 @@
 """Keep Snakemake's record true: after a killed run, and after DVC replaced files.
 
-`python -m pipeline.lab.recovery` stops the jobs of a killed run and removes its lock (`make reproduce` and `make unlock`).
+`python -m pipeline.lab.recovery` stops the jobs of a killed run and removes its lock (`make reproduce`, `make unlock`).
 """
 
 from __future__ import annotations

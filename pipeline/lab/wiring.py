@@ -46,7 +46,7 @@ OFFERING = tuple(f"{LIBRARY}.{package}" for package in ("operators", "learning",
 
 
 def room(module: str) -> str:
-    """The room of a module: `learned_schedulers.blocks.dag.effects` -> `blocks.dag`, `pipeline.lab.x` -> `pipeline.lab`."""
+    """The room of a module: `learned_schedulers.blocks.dag.x` -> `blocks.dag`, `pipeline.lab.x` -> `pipeline.lab`."""
     package, *parts = module.split(".")
     if package == LABORATORY:
         return ".".join([package, *parts[:1]])

@@ -1,1 +1,1 @@
-"""Does a network learn better with the projection onto the dependencies, and what does each method of projection cost?"""
+"""Does a network learn better with the projection onto the dependencies, and what does each method cost?"""

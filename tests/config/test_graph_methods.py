@@ -48,7 +48,8 @@ def test_reading_settings_loads_nothing_heavy() -> None:
     """Snakemake loads them with the Snakefile."""
     names = ", ".join(repr(name) for name in method_files.names(graph_methods.FOLDER))
     script = (
-        f"import sys; from learned_schedulers.graphs.method_settings import graph_entry as of; [of(name) for name in ({names})]; "
+        "import sys; from learned_schedulers.graphs.method_settings import graph_entry as of; "
+        f"[of(name) for name in ({names})]; "
         "print({'numba', 'torch', 'ortools', 'numpy', 'scipy'} & set(sys.modules))"
     )
     message = subprocess.run(

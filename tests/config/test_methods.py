@@ -59,7 +59,8 @@ def test_reading_settings_loads_nothing_heavy() -> None:
     """Snakemake loads them with the Snakefile."""
     names = ", ".join(repr(name) for name in method_files.names(methods.FOLDER))
     script = (
-        f"import sys; from learned_schedulers.blocks.method_settings import entry; [entry(name) for name in ({names})]; "
+        "import sys; from learned_schedulers.blocks.method_settings import entry; "
+        f"[entry(name) for name in ({names})]; "
         "print({'numba', 'torch', 'ortools', 'numpy', 'scipy'} & set(sys.modules))"
     )
     message = subprocess.run(

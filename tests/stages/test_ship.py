@@ -73,7 +73,9 @@ def train_graphs(folder: Path, kind: str) -> None:
             whole_graph.save(whole_graph.WholeGraph(SMALL), weights)
             rows = [(1, "development", before), (2, "training", 0.01), (2, "development", after)]
             frame = pd.DataFrame(rows, columns=["update", "split", "value"])
-        tables.write(frame[::-1], chapters.tables()[SHIPPED[kind].history], place(folder, SHIPPED[kind].history, seed=seed))
+        tables.write(
+            frame[::-1], chapters.tables()[SHIPPED[kind].history], place(folder, SHIPPED[kind].history, seed=seed)
+        )
 
 
 def measured(kind: str) -> pd.DataFrame:

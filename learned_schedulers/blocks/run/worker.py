@@ -1,4 +1,4 @@
-"""The process that executes blocks: `python -m learned_schedulers.blocks.run.worker`, driven by `native` through two pipes.
+"""The process that executes blocks, `python -m learned_schedulers.blocks.run.worker`, driven by `native` by two pipes.
 
 It uses the standard library only, so that forking it is cheap. Every job runs in a forked child, which keeps a single
 descriptor, for its answer: a block that crashes or hangs ends that child and nothing else. A message is a JSON header

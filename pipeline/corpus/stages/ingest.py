@@ -19,7 +19,7 @@ from pipeline.corpus.unique import REPETITIVE
 from pipeline.lab import tables
 from pipeline.lab.stages import options
 
-# Reads every format. It is imported by name, which pipeline/corpus/rules.smk declares, so that a corpus without such a source
+# Reads every format. It is imported by name, which rules.smk declares, so that a corpus without such a source
 # does not depend on the formats.
 _FORMATS = "pipeline.corpus.every_format"
 

@@ -66,7 +66,7 @@ def main(
         provenance=old.provenance,
         states={name: state(source, tables_now, now.get(name)) for name, source in old.provenance.items()},
         claims=pd.read_csv(claims) if claims else pd.DataFrame(),
-        fingerprints={"parameters (`params.yaml`, canonical JSON)": _digest(params)} | of_chapters.fingerprints,
+        fingerprints={"parameters (`params.yaml`, canonical JSON)": _digest(params), **of_chapters.fingerprints},
     )
     _write(evidence, prepared.curves(evidence.tables, of_chapters.curves), out)
 

@@ -1,4 +1,4 @@
-"""Methods that fuse the operations of a graph; one file, one method, found by the registry (learned_schedulers/methods.py)."""
+"""Methods that fuse the operations of a graph; one file, one method, found by the registry (methods.py)."""
 
 from __future__ import annotations
 
