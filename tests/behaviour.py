@@ -1,7 +1,7 @@
 """The record of what the pipeline does on the tiny corpus, and the kinds of processor that gave it.
 
-`python -m tests.behaviour` makes the tables and writes their digests anew, after an intended change of numbers; the list
-of processors begins again then.
+`python -m tests.behaviour` makes the tables and writes their digests anew, after an intended change of numbers; the
+list of processors begins again then.
 """
 
 from __future__ import annotations

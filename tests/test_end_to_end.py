@@ -137,11 +137,11 @@ def test_an_edited_method_or_setting_runs_its_own_method_alone(
 
 
 def test_what_is_added_re_runs_nothing(undisturbed: Path) -> None:
-    """A table, a method with settings of its own, a network, and an experiment that uses them."""
+    """A method with settings of its own, a network, and an experiment that uses them."""
+    method = "from learned_schedulers.blocks.method_settings import MethodSettings\n\n\n"
     added = {
-        "pipeline/lab/schemas/added_table.py": "import pyarrow as pa\n\nSCHEMA = pa.schema([('x', pa.int8())])\n",
-        "learned_schedulers/blocks/methods/added_method.py": "from learned_schedulers.blocks.method_settings import MethodSettings\n\n\n"
-        "class Settings(MethodSettings):\n    depth: int = 1\n\n\nmake = None\n",
+        "learned_schedulers/blocks/methods/added_method.py": method
+        + "class Settings(MethodSettings):\n    depth: int = 1\n\n\nmake = None\n",
     }
     before = (undisturbed / "params.yaml").read_text()
     params = yaml.safe_load(before)

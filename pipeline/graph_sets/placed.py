@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from learned_schedulers.graphs.devices.judging import FROZEN
 from learned_schedulers.graphs.read.graph import Graph
 from pipeline.graph_sets import experts, exported
 from pipeline.graph_sets.tables import EXPERT_PLACEMENTS
@@ -13,7 +14,7 @@ from pipeline.lab import tables
 from pipeline.lab.config.graph_sets import PlacedSet
 
 EXPERTS = ("layers", "balanced", "published")
-PLACEMENTS = Path(__file__).parents[1] / "devices" / "frozen" / "expert_placements.parquet"
+PLACEMENTS = FROZEN / "expert_placements.parquet"
 
 
 def chosen(settings: PlacedSet) -> list[Graph]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline.lab import tables
+from pipeline.lab import chapters, tables
 from pipeline.lab.places import path
 from pipeline.lab.shared_tables import LATENCY, SCHEDULES
 
@@ -18,7 +18,7 @@ Order = tuple[int, ...]
 def lay(root: Path, kind: str, frame: pd.DataFrame, **fields: object) -> Path:
     """The table at its place below `root`."""
     place = root / path(kind, **fields)
-    tables.write(frame, kind, place)
+    tables.write(frame, chapters.tables()[kind], place)
     return place
 
 

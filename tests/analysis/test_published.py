@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from pipeline.imitation.tables import CEILING
-from pipeline.lab import provenance, published, rows, runs, tables, tidy
+from pipeline.lab import chapters, provenance, published, rows, runs, tables, tidy
 from pipeline.lab.shared_tables import HISTORY, PARTS, POLICY_TRAININGS
 from pipeline.lab.wiring import ROOT
 
@@ -34,7 +34,7 @@ def test_what_is_committed_reads_and_writes_again_as_the_same_bytes(committed: p
     paths = sorted(FOLDER.glob("*/*.csv"))
     assert {path.parent.name for path in paths} == set(committed.provenance)
     for path in paths:
-        assert tidy.csv(published.read(path.stem, path)) == path.read_text(), path
+        assert tidy.csv(published.read(chapters.tables()[path.stem], path)) == path.read_text(), path
     assert set(committed.tables["results"]["experiment"]) <= set(committed.provenance)
 
 

@@ -88,7 +88,7 @@ def test_numbers_by_hand(
 
 
 def test_rows_have_every_column_once(table: pd.DataFrame) -> None:
-    assert table.columns.tolist() == RESULTS.names and not table.duplicated(KEY).any()
+    assert table.columns.tolist() == RESULTS.schema.names and not table.duplicated(KEY).any()
     assert table.equals(table.sort_values(KEY, ignore_index=True))
     assert {column: set(table[column]) for column in ("set", "dependencies", "target", "experiment")} == {
         "set": {"test_5_paper"},

@@ -15,6 +15,9 @@ import pytest
 
 from pipeline.lab import runs
 from pipeline.lab.stages import dashboard, experiment_tags, run_store
+from pipeline.lab.wiring import ROOT
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +54,7 @@ def test_it_serves_the_printed_addresses_until_ctrl_c() -> None:
     with run_store.opened() as client:
         run_store.track(client, "quick", {}, [run], {"git_commit": "unknown"})
     command = [sys.executable, "-m", "pipeline", "dashboard", "--port", str(dashboard._free(0))]
-    path = {"PYTHONPATH": str(Path(dashboard.__file__).parents[2])}
+    path = {"PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, env=os.environ | path, start_new_session=True
     ) as process:

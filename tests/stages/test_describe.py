@@ -16,11 +16,11 @@ from tests.analysis import synthetic
 
 def write(folder: Path, size: int) -> tuple[Path, Path]:
     """Tables `blocks` and `dags` in row groups of `size`."""
-    blocks, dags, _ = synthetic.corpus()
+    blocks, dags = synthetic.corpus()
     paths = []
     for name, frame in (("blocks", blocks), ("dags", dags)):
         paths.append(folder / f"{name}_{size}.parquet")
-        with tables.writing(name, paths[-1]) as append:
+        with tables.writing(chapters.tables()[name], paths[-1]) as append:
             for at in range(0, len(frame), size):
                 append(
                     pa.Table.from_pandas(frame[at : at + size], chapters.tables()[name].schema, preserve_index=False)

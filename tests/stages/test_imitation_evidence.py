@@ -10,7 +10,7 @@ from learned_schedulers.blocks.problems.instructions import tabulate
 from pipeline.corpus.tables import SETS
 from pipeline.imitation.stages import audit, ceiling, errors
 from pipeline.imitation.tables import AUDIT, CEILING, ERROR_SHARES, ERRORS, TWINS
-from pipeline.lab import tables
+from pipeline.lab import chapters, tables
 from tests.analysis.coded import LOAD_RAX_8, LOAD_RBX_16, NEXT_RAX, NEXT_RBX, in_tables
 
 BLOCKS = [
@@ -46,7 +46,7 @@ def corpus(tmp_path: Path) -> dict[str, Path]:
     paths = {}
     for name, table in outputs.items():
         paths[name] = tmp_path / f"{name}.parquet"
-        tables.write(table, name, paths[name])
+        tables.write(table, chapters.tables()[name], paths[name])
     for name, part in sets.items():
         paths[name] = tmp_path / f"{name}.parquet"
         tables.write(pd.DataFrame({"block_id": ids[part], "input_order": orders[part]}), SETS, paths[name])

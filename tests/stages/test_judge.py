@@ -5,7 +5,7 @@ import pytest
 
 from learned_schedulers.blocks.processors import llvm_mca
 from pipeline.hardware.tables import TIMINGS
-from pipeline.lab import tables
+from pipeline.lab import chapters, tables
 from pipeline.lab.shared_tables import LATENCY
 from pipeline.lab.stages import judge
 
@@ -31,7 +31,7 @@ def inputs(tmp_path: Path) -> dict[str, Path]:
     }  # fmt: skip
     paths = {name: tmp_path / f"{name}.parquet" for name in ("blocks", "dags", "schedules")}
     for name, frame in (("blocks", blocks), ("dags", dags), ("schedules", schedules)):
-        tables.write(pd.DataFrame(frame), name, paths[name])
+        tables.write(pd.DataFrame(frame), chapters.tables()[name], paths[name])
     return paths
 
 

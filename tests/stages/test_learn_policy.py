@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from learned_schedulers.blocks.methods import policy
-from pipeline.lab import tables
+from pipeline.lab import chapters, tables
 from pipeline.processors.stages import learn_policy
 from pipeline.processors.tables import MACHINE_INSTRUCTIONS
 from tests.blocks.methods.machines import MULTIPLY, table
@@ -27,7 +27,7 @@ def inputs(tmp_path: Path) -> dict[str, Path]:
         "sets": pd.DataFrame({"block_id": instructions["block_id"].to_pylist(), "input_order": orders}),
     }
     for name, frame in files.items():
-        tables.write(frame, name, tmp_path / f"{name}.parquet")
+        tables.write(frame, chapters.tables()[name], tmp_path / f"{name}.parquet")
     return {name: tmp_path / f"{name}.parquet" for name in files}
 
 

@@ -11,7 +11,7 @@ import pytest
 from learned_schedulers.blocks.processors import simulation
 from learned_schedulers.blocks.processors.settings import Judge
 from pipeline.corpus.tables import BLOCKS
-from pipeline.lab import tables
+from pipeline.lab import chapters, tables
 from pipeline.processors.stages import optima
 from pipeline.processors.tables import MACHINE_INSTRUCTIONS, OPTIMA
 from tests.blocks.methods.machines import MULTIPLY, table
@@ -43,7 +43,7 @@ def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
         "blocks": blocks,
     }
     for name, frame in files.items():
-        tables.write(frame, name, tmp_path / f"{name}.parquet")
+        tables.write(frame, chapters.tables()[name], tmp_path / f"{name}.parquet")
     return {name: tmp_path / f"{name}.parquet" for name in files}
 
 

@@ -22,6 +22,8 @@ from pipeline.lab.config.params import load
 from pipeline.lab.shared_tables import PLACEMENTS
 from pipeline.placement.stages import place_graphs
 
+pytestmark = pytest.mark.slow
+
 PARAMS = load()
 DEVICE = PARAMS.devices["v100"]
 LINKS = {name: PARAMS.links[name] for name in ("pcie", "nvlink")}

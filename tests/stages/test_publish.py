@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from safetensors.numpy import save_file
 
-from pipeline.lab import places, provenance, published, rows, tables
+from pipeline.lab import chapters, places, provenance, published, rows, tables
 from pipeline.lab.stages import publish
 from tests.analysis.test_verification_results import sensitivity, verification
 
@@ -46,11 +46,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def table_at(kind: str, content: dict | pd.DataFrame, table: str = "", **fields: object) -> Path:
+def table_at(kind: str, content: dict | pd.DataFrame, **fields: object) -> Path:
     """A table at its place (places.py)."""
     frame = content if isinstance(content, pd.DataFrame) else pd.DataFrame([content])
     path = Path(places.path(kind, **fields))
-    tables.write(frame, table or kind, path)
+    tables.write(frame, chapters.tables()[kind], path)
     return path
 
 

@@ -20,6 +20,7 @@ from pipeline.reproduction.tables import EXAMPLES, RESIDUALS, SWEEP
 from tests.report import made
 
 PUBLISHED = ROOT / "reports/published"
+BEHAVIOUR = ROOT / "reports/behaviour.json"
 
 
 def tree(folder: Path) -> None:
@@ -51,7 +52,7 @@ def write(path: Path, name: str, ids: list[str], **columns: object) -> None:
     schema = chapters.tables()[name].schema.remove(chapters.tables()[name].schema.get_field_index("block_id"))
     empty = {field.name: _nothing(str(field.type)) for field in schema if field.name not in columns}
     more = {key: [nothing] * len(ids) for key, nothing in empty.items()}
-    tables.write(pd.DataFrame({"block_id": ids} | columns | more), name, path)
+    tables.write(pd.DataFrame({"block_id": ids} | columns | more), chapters.tables()[name], path)
 
 
 def _nothing(kind: str) -> object:
@@ -73,6 +74,7 @@ def run(root: Path, out: Path, folders: list[Path], **more: Path) -> dict[str, b
         splits=[folder / "splits/full.parquet"],
         residuals=folder / "residuals/residuals.parquet",
         published=folders,
+        behaviour=BEHAVIOUR,
         out=out,
         **more,
     )

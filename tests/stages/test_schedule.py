@@ -14,7 +14,7 @@ from learned_schedulers.blocks.models.ordering_network import OrderingNetwork
 from learned_schedulers.blocks.models.pocsnet import POCSNet
 from learned_schedulers.blocks.problems import instructions as descriptions
 from pipeline.corpus.tables import ENCODINGS, INSTRUCTIONS, SETS
-from pipeline.lab import tables
+from pipeline.lab import chapters, tables
 from pipeline.lab.shared_tables import CONFIDENCE, SCHEDULES
 from pipeline.lab.stages import schedule
 from pipeline.lab.stored_blocks import load_encodings
@@ -43,7 +43,7 @@ def inputs(tmp_path: Path) -> dict[str, Path]:
         "machine_instructions": table(distinct, unknown=MULTIPLY),
     }
     for name, frame in frames.items():
-        tables.write(frame, name, tmp_path / f"{name}.parquet")
+        tables.write(frame, chapters.tables()[name], tmp_path / f"{name}.parquet")
     return {name: tmp_path / f"{name}.parquet" for name in frames}
 
 

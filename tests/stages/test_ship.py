@@ -23,7 +23,7 @@ from learned_schedulers.graphs.models import policy
 from learned_schedulers.graphs.models.whole_graph import network as whole_graph
 from learned_schedulers.graphs.models.whole_graph.settings import Generalised, WholeGraph
 from pipeline.corpus.tables import SETS
-from pipeline.lab import places, tables
+from pipeline.lab import chapters, places, tables
 from pipeline.lab.page.model_cards import SHIPPED
 from pipeline.lab.rows import Quantity, results, row
 from pipeline.lab.shared_tables import HISTORY, RESULTS
@@ -73,7 +73,9 @@ def train_graphs(folder: Path, kind: str) -> None:
             whole_graph.save(whole_graph.WholeGraph(SMALL), weights)
             rows = [(1, "development", before), (2, "training", 0.01), (2, "development", after)]
             frame = pd.DataFrame(rows, columns=["update", "split", "value"])
-        tables.write(frame[::-1], SHIPPED[kind].history, place(folder, SHIPPED[kind].history, seed=seed))
+        tables.write(
+            frame[::-1], chapters.tables()[SHIPPED[kind].history], place(folder, SHIPPED[kind].history, seed=seed)
+        )
 
 
 def measured(kind: str) -> pd.DataFrame:
@@ -165,8 +167,9 @@ def test_what_cannot_be_shipped_leaves_nothing(kind: str, tmp_path: Path, monkey
         run(tmp_path, arguments)
     table = SHIPPED[kind].history
     history = place(tmp_path, table, seed=2)
-    rows = tables.read(table, history)
-    tables.write(rows[rows["split"] == "training"].reset_index(drop=True), table, history)
+    rows = tables.read(chapters.tables()[table], history)
+    training = rows[rows["split"] == "training"].reset_index(drop=True)
+    tables.write(training, chapters.tables()[table], history)
     with pytest.raises(ValueError, match="seed 2 was not measured on development graphs or blocks"):
         run(tmp_path, arguments)
     history.unlink()

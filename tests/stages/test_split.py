@@ -14,7 +14,7 @@ from pipeline.corpus import split as split_blocks
 from pipeline.corpus.split import TooFewBlocks
 from pipeline.corpus.stages import split
 from pipeline.corpus.tables import BLOCKS, DAGS, SPLITS
-from pipeline.lab import tables
+from pipeline.lab import chapters, tables
 from pipeline.lab.config.sets import Split
 from tests.analysis import synthetic
 
@@ -32,7 +32,7 @@ SETTINGS = {
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[Path, Path]:
     """Blocks of four, five and six instructions, from two sources."""
-    blocks, dags, _ = synthetic.corpus()
+    blocks, dags = synthetic.corpus()
     lengths = 4 + np.arange(len(blocks)) % 3
     tables.write(blocks.assign(n_instructions=lengths), BLOCKS, tmp_path / "blocks.parquet")
     tables.write(dags.assign(n_instructions=lengths), DAGS, tmp_path / "dags.parquet")
@@ -73,9 +73,9 @@ def test_input_orders_are_legal_and_the_samplers_own(files: tuple[Path, Path]) -
 def test_row_groups_and_the_sequence_of_blocks_change_nothing(files: tuple[Path, Path]) -> None:
     whole = drawn(files)
     for name, path in zip(("blocks", "dags"), files, strict=True):
-        table = tables.arrow(name, path)
+        table = tables.arrow(chapters.tables()[name], path)
         backwards = table.take(list(range(table.num_rows))[::-1]).combine_chunks()
-        with tables.writing(name, path) as append:
+        with tables.writing(chapters.tables()[name], path) as append:
             for low in range(0, table.num_rows, 7):
                 append(backwards.slice(low, 7))
     again = drawn(files)

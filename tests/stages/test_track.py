@@ -150,8 +150,7 @@ def test_the_store_of_a_folder_that_was_moved_is_refused() -> None:
 
 
 def frozen() -> list[Path]:
-    """Published: an imitation with two trainings, and methods for processors; their sources are recorded."""
-    Path("code.py").write_text("X = 1\n")
+    """Published: an imitation with two trainings, and methods for processors."""
     lines = [
         history({"experiment": "imitation", "dependencies": "full", "model": "pointer", "seed": seed})
         for seed in ("0", "1")
@@ -204,7 +203,7 @@ def test_published_experiments_are_runs_with_the_settings_and_the_source_that_we
     published.write(folder / "quick", {"results": results("quick", "gcc")}, QUICK, {})
     published.write(folder / "old", {"results": results("old", "gcc")}, {}, {})
     path = folder / "old" / published.PROVENANCE
-    unknown = json.loads(path.read_text()) | dict.fromkeys(("commit", "sources", "settings", "processor"), "unknown")
+    unknown = json.loads(path.read_text()) | dict.fromkeys(("commit", "settings", "processor"), "unknown")
     path.write_text(json.dumps(unknown))
     listing = log({"quick": QUICK, "old": {}}, [folder / "old", folder / "quick"])
     assert names(listing) == [*NAMES, "gcc", "tables"]

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from pipeline.lab import checksums
-from pipeline.lab.wiring import ROOT
+from pipeline.lab.wiring import LABORATORY, LIBRARY, ROOT
 
 
 def remove_damaged() -> list[Path]:
@@ -46,4 +46,5 @@ def _files() -> list[Path]:
     """Relative to the working directory, which is the repository's root when the pipeline runs; elsewhere none."""
     if Path.cwd() != ROOT:
         return []
-    return sorted(Path(os.path.relpath(path)) for path in (ROOT / "pipeline").rglob("__pycache__/*.nb[ic]"))
+    folders = (ROOT / LIBRARY, ROOT / LABORATORY)
+    return sorted(Path(os.path.relpath(path)) for each in folders for path in each.rglob("__pycache__/*.nb[ic]"))

@@ -31,6 +31,8 @@ from tests.blocks.methods.machines import machine
 from tests.blocks.methods.made_up import optima
 from tests.blocks.models import imitated, made
 
+pytestmark = pytest.mark.slow
+
 HEADS = ["pointer", "pairwise", "sinkhorn", "popocs"]
 VARIANTS: dict[str, Entry] = {  # every method, in every way that its settings tell apart
     **{f"list_scheduling {name}": entry("list_scheduling", priority=name) for name in get_args(Priority)},

@@ -29,6 +29,8 @@ from tests.blocks.order.machine_model import (
     outcomes,
 )
 
+pytestmark = pytest.mark.slow
+
 DAGS = {"tso": MemoryDags("tso"), "single_thread": MemoryDags("single_thread")}
 MODELS: tuple[MemoryOrder, ...] = ("tso", "single_thread")
 

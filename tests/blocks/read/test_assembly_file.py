@@ -394,6 +394,7 @@ def test_any_text(choices: list[tuple[int, int]], data: st.DataObject) -> None:
         assert [text.split()[0] for text in disassembly(section(after, name)[first:last])] == names
 
 
+@pytest.mark.slow
 @needs_gcc
 @pytest.mark.parametrize(
     ("name", "options"),

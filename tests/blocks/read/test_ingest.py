@@ -108,6 +108,7 @@ def test_blocks_of_a_csv_file(tmp_path: Path) -> None:
     assert skipped["remedy"].str.len().min() > 0
 
 
+@pytest.mark.slow
 @settings_of_hypothesis(max_examples=10, deadline=None)
 @given(
     lines=st.lists(st.sampled_from(["01d889d1,1", "01d8488b0544332211,2", "89d101d8", "", "nothing", "e8", "90"])),

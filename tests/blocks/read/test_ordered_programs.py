@@ -13,7 +13,7 @@ from tests.blocks.read.assembled import PROGRAMS, document, needs_gcc
 from tests.blocks.read.ordered_programs import run
 
 needs_gdb = pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed")
-pytestmark = needs_gcc
+pytestmark = [needs_gcc, pytest.mark.slow]
 
 
 @pytest.mark.parametrize(

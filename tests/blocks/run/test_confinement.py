@@ -70,7 +70,8 @@ def folder(tmp_path: Path) -> Path:
 
 def alter_workers(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
     """Let new workers execute `program` before anything else."""
-    imports = "import resource\nfrom types import SimpleNamespace\nfrom learned_schedulers.blocks.run import confinement, worker"
+    imports = "import resource\nfrom types import SimpleNamespace"
+    imports += "\nfrom learned_schedulers.blocks.run import confinement, worker"
     monkeypatch.setattr(native, "_COMMAND", [sys.executable, "-S", "-c", f"{imports}\n{program}\nworker.main()"])
 
 

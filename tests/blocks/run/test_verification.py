@@ -121,6 +121,7 @@ def test_a_block_with_one_order(native: Native) -> None:
     assert verdict.outcome == "single order" and verdict.state_runs == 0
 
 
+@pytest.mark.slow
 def test_shift_counts_of_zero_and_repetitions_run(native: Native) -> None:
     for text in (
         "shl %cl, %eax\n sar %cl, %ebx\n mov %rdx, %rsi",

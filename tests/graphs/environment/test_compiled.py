@@ -34,6 +34,7 @@ def step(environments: list[Environment], rng: np.random.Generator) -> None:
         environment.step(*(part.clone() for part in chosen[0]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sequence", SEQUENCES)
 @given(problems(most=20), st.integers(1, 5), SEEDS)
 @settings(max_examples=60)

@@ -19,6 +19,8 @@ from tests.graphs.plans.splits.drawn_files import drawn
 from tests.graphs.plans.splits.oracle import judged, shortest
 from tests.graphs.read.test_workloads import content, edge, node
 
+pytestmark = pytest.mark.slow
+
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 CHAIN, EXPERT = FIXTURES / "splits/chain.json", FIXTURES / "splits/chain_expert.json"
 SMALL = Settings(width=8, heads=1, graph_layers=1, attention_layers=1, segment=16)
