@@ -208,7 +208,7 @@ def test_made_up_blocks_on_small_processors(variant: str, chip: object, method_o
         solution = method.solve(problems, np.random.default_rng(0), Budget.of(VARIANTS[variant].settings))
         check(problems, solution)
         if "cycles" in solution.stats and problems.latencies.shape[1] <= SMALL:
-            best = optima(model.costs(chip, problems.instructions), problems.precedes)  # type: ignore[arg-type]
+            best = optima(model.costs(chip, problems.instructions), problems.precedes)
             assert (solution.stats["bound"] <= best).all() and (best <= solution.stats["cycles"]).all()
 
 

@@ -29,7 +29,7 @@ def settings(folder: Path, **change: object) -> dict[str, object]:
 
 def run(corpus: dict[str, object], shards: int, out: Path, partitions: int = 2) -> None:
     text = json.dumps(corpus | {"shards": shards})
-    fetch.main("tiny", json.dumps(corpus["sources"]["tiny"]), out / "tiny")  # type: ignore[index]
+    fetch.main("tiny", json.dumps(corpus["sources"]["tiny"]), out / "tiny")
     manifest.main(text, [out / "tiny"], out / "manifest.parquet")
     dealt = [[out / f"b{shard}_{number}.parquet" for number in range(partitions)] for shard in range(shards)]
     for shard in range(shards):

@@ -63,7 +63,7 @@ def test_leaving_out_the_backward_policy_is_noticed(monkeypatch: pytest.MonkeyPa
     right = rollout.log_probabilities
 
     def without(*arguments: object) -> rollout.LogProbabilities:
-        logs = right(*arguments)  # type: ignore[arg-type]
+        logs = right(*arguments)
         return logs._replace(backward=torch.zeros_like(logs.backward))
 
     monkeypatch.setattr("learned_schedulers.graphs.models.policy_training.log_probabilities", without)
