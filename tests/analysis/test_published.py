@@ -43,6 +43,7 @@ def test_what_is_changed_since_is_said_with_the_reason(committed: published.Publ
     assert "EPYC" in committed.provenance["hardware_zen4"].processor.name
 
 
+@pytest.mark.slow
 def test_whatever_is_committed_can_be_logged_as_runs(committed: published.Published) -> None:
     frames = [committed.tables[table] for table in ("results", "history", "policy_trainings")]
     for name, origin in committed.provenance.items():
