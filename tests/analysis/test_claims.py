@@ -132,7 +132,7 @@ def test_what_is_published_answers_them(tmp_path: Path) -> None:
     folders = sorted((ROOT / "reports/published").iterdir())
     quick = published.load((ROOT / "reports/published").iterdir()).tables["results"].query("experiment == 'paper'")
     tables.write(quick.assign(experiment="quick"), RESULTS, tmp_path / "quick.parquet")
-    stage.main(tmp_path / "claims.csv", [tmp_path / "quick.parquet"], folders)
+    stage.main(tmp_path / "claims.csv", ROOT / "reports/behaviour.json", [tmp_path / "quick.parquet"], folders)
     answers = pd.read_csv(tmp_path / "claims.csv").set_index("claim")
     missing = answers[answers["holds"] == "not measured"].index
     awaited = ("quick", "paper_test_5_paper_valid", "hardware_series", "reorder_lost", "devices", "simulator")

@@ -15,7 +15,6 @@ import pytest
 
 from pipeline.lab import runs
 from pipeline.lab.stages import dashboard, experiment_tags, run_store
-from pipeline.lab.wiring import ROOT
 
 pytestmark = pytest.mark.slow
 
@@ -54,7 +53,7 @@ def test_it_serves_the_printed_addresses_until_ctrl_c() -> None:
     with run_store.opened() as client:
         run_store.track(client, "quick", {}, [run], {"git_commit": "unknown"})
     command = [sys.executable, "-m", "pipeline", "dashboard", "--port", str(dashboard._free(0))]
-    path = {"PYTHONPATH": str(ROOT)}
+    path = {"PYTHONPATH": str(Path(dashboard.__file__).parents[3])}
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, env=os.environ | path, start_new_session=True
     ) as process:

@@ -46,11 +46,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def table_at(kind: str, content: dict | pd.DataFrame, **fields: object) -> Path:
+def table_at(kind: str, content: dict | pd.DataFrame, table: str = "", **fields: object) -> Path:
     """A table at its place (places.py)."""
     frame = content if isinstance(content, pd.DataFrame) else pd.DataFrame([content])
     path = Path(places.path(kind, **fields))
-    tables.write(frame, chapters.tables()[kind], path)
+    tables.write(frame, chapters.tables()[table or kind], path)
     return path
 
 

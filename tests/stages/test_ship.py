@@ -168,8 +168,7 @@ def test_what_cannot_be_shipped_leaves_nothing(kind: str, tmp_path: Path, monkey
     table = SHIPPED[kind].history
     history = place(tmp_path, table, seed=2)
     rows = tables.read(chapters.tables()[table], history)
-    training = rows[rows["split"] == "training"].reset_index(drop=True)
-    tables.write(training, chapters.tables()[table], history)
+    tables.write(rows[rows["split"] == "training"].reset_index(drop=True), chapters.tables()[table], history)
     with pytest.raises(ValueError, match="seed 2 was not measured on development graphs or blocks"):
         run(tmp_path, arguments)
     history.unlink()

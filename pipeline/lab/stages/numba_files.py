@@ -46,5 +46,5 @@ def _files() -> list[Path]:
     """Relative to the working directory, which is the repository's root when the pipeline runs; elsewhere none."""
     if Path.cwd() != ROOT:
         return []
-    folders = (ROOT / LIBRARY, ROOT / LABORATORY)
-    return sorted(Path(os.path.relpath(path)) for each in folders for path in each.rglob("__pycache__/*.nb[ic]"))
+    files = (path for part in (LIBRARY, LABORATORY) for path in (ROOT / part).rglob("__pycache__/*.nb[ic]"))
+    return sorted(Path(os.path.relpath(path)) for path in files)
