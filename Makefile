@@ -37,6 +37,10 @@ test: $(READY) llvm g++ postgres sshd slurm ## lint, types, unit tests, then the
 	pytest -q -n 2 --dist loadfile -m "not e2e"
 	pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m e2e
 
+.PHONY: test-unit
+test-unit: $(READY) llvm ## for the impatient: the quick unit tests alone (a minute and a half)
+	pytest -q -n 2 --dist loadfile -m "not e2e and not slow"
+
 .PHONY: dashboard
 dashboard: $(READY) ## the MLflow dashboard: prints its address and serves, until Ctrl-C
 	@python -m pipeline dashboard

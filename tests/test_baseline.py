@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 from numba import njit
 from numba.core.registry import cpu_target
-from numpy._core._multiarray_umath import __cpu_features__
+from numpy._core._multiarray_umath import __cpu_features__  # type: ignore[import-not-found]
 
 from learned_schedulers import LEVEL_3
 from learned_schedulers.operators.affine import OPTIONS, dot

@@ -137,7 +137,7 @@ def test_an_edited_method_or_setting_runs_its_own_method_alone(
 
 
 def test_what_is_added_re_runs_nothing(undisturbed: Path) -> None:
-    """A table, a method with settings of its own, a network, and an experiment that uses them."""
+    """A method with settings of its own, a network, and an experiment that uses them."""
     added = {
         "pipeline/added/__init__.py": "",
         "pipeline/added/tables.py": "import pyarrow as pa\nfrom pipeline.lab.table import Table\n\n"

@@ -60,13 +60,13 @@ def test_the_tables_name_every_method_and_its_processors() -> None:
     assert [name for name, _ in rows] == list(METHODS)
     for by, processors in rows:
         if processors == "all":
-            assert all(serves(by, target) is None for target in TARGETS)  # type: ignore[arg-type, func-returns-value]
+            assert all(serves(by, target) is None for target in TARGETS)
         else:
             refused = set(TARGETS) - set(processors.split(", "))
             assert refused and refused < set(TARGETS)
             for target in refused:
                 with pytest.raises(ValueError, match=f"--by {by}"):
-                    serves(by, target)  # type: ignore[arg-type]
+                    serves(by, target)
     assert f"`{'`, `'.join(TARGETS)}`" in CHAPTER
 
 

@@ -68,7 +68,7 @@ def test_forms(form: str, value: float, low: float, high: float) -> None:
         rows.row(PLACE, "cycles", 2.0, 1.6, 2.4, 5, method="other"),
     ]
     key = {"experiment": "tiny", "metric": "cycles"}
-    claim = Claim("c", "> 0", key | {"method": "mine"}, form, key | {"method": "other"})  # type: ignore[arg-type]
+    claim = Claim("c", "> 0", key | {"method": "mine"}, form, key | {"method": "other"})
     answers = answered(claim, lines)
     assert (answers["value"], answers["low"], answers["high"]) == pytest.approx((value, low, high))
     assert "tiny results set=test_5" in answers["source"] and "method=mine" in answers["source"]

@@ -16,7 +16,7 @@ RAW, WAR = int(Kind.REGISTER_RAW), int(Kind.MEMORY_WAR)
 
 def small() -> tuple[pd.DataFrame, pd.DataFrame]:
     """Three blocks of two programs and two sources."""
-    blocks, dags, _ = synthetic.corpus(3)
+    blocks, dags = synthetic.corpus(3)
     blocks = blocks.assign(source=["a", "a", "b"], program=["p", "q", "p"], occurrences=[1, 10, 100])
     dags = dags.assign(
         n_instructions=[2, 3, 3],
@@ -70,7 +70,7 @@ def test_decades_of_orders(orders: float, decade: str) -> None:
 
 
 def test_sums_over_programs_are_the_sources() -> None:
-    blocks, dags, _ = synthetic.corpus()
+    blocks, dags = synthetic.corpus()
     table = corpus.describe(synthetic.pieces(blocks, dags))
     tables.pa.Table.from_pandas(table, schema=CORPUS.schema)
     table = table[~table["statistic"].str.startswith("ready_")]

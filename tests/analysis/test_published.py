@@ -43,11 +43,12 @@ def test_what_is_changed_since_is_said_with_the_reason(committed: published.Publ
     assert "EPYC" in committed.provenance["hardware_zen4"].processor.name
 
 
+@pytest.mark.slow
 def test_whatever_is_committed_can_be_logged_as_runs(committed: published.Published) -> None:
     frames = [committed.tables[table] for table in ("results", "history", "policy_trainings")]
     for name, origin in committed.provenance.items():
         of_experiment = (frame[frame["experiment"] == name] for frame in frames)
-        every = runs.published(origin, None, *of_experiment, runs.whole(name, {}, {}))
+        every = runs.published(origin, None, *of_experiment, runs.whole(name, {}, {}))  # type: ignore[call-arg]
         assert len({run.name for run in every}) == len(every), name
         assert all(run.tags["experiment"] == name for run in every), name
 
@@ -62,7 +63,7 @@ def test_a_policy_is_a_run_with_its_curves_beside_those_of_the_methods(tmp_path:
     published.write(tmp_path / "tiny", {"results": results(), "policy_trainings": trainings}, settings, {})
     tables_read = published.load(tmp_path.iterdir())
     tables_of = (tables_read.tables[name] for name in ("results", "history", "policy_trainings"))
-    *methods, policy, files = runs.published(
+    *methods, policy, files = runs.published(  # type: ignore[call-arg]
         tables_read.provenance["tiny"], None, *tables_of, runs.whole("tiny", {}, {})
     )
     assert methods and files.name == "tables" and policy.name == "small/1" and policy.parameters["width"] == "8"

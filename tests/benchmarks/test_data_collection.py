@@ -15,6 +15,8 @@ from benchmarks.data_collection.cartpole import action, hashed, start
 from benchmarks.data_collection.ways import WAYS, Way, make
 from learned_schedulers.graphs.compilers.inductor.available import missing
 
+pytestmark = pytest.mark.slow
+
 ENVIRONMENTS, STEPS = 700, 96  # more than a block of the compiled ways; most episodes end at least once
 OURS = [way for way in WAYS if way not in ("gymnasium", "gymnasium_vector")]
 ON_GPU = ("torch_gpu", "torch_compiled_gpu")

@@ -26,7 +26,7 @@ def test_random_dags_are_reduced_and_have_two_edges_for_each_instruction() -> No
 
 
 def test_blocks_of_the_corpus_are_repeated_where_there_are_few(tmp_path: Path) -> None:
-    _, dags, _ = synthetic.corpus(10)
+    _, dags = synthetic.corpus(10)
     tables.write(dags, DAGS, tmp_path / "dags.parquet")
     repeated = corpus_dags(tmp_path / "dags.parquet", 5, 25)
     assert repeated.shape == (25, 5, 5) and (repeated[:10] == repeated[10:20]).all()

@@ -15,6 +15,8 @@ from benchmarks.own_generated.cplusplus import HEADER, Throwing
 from benchmarks.own_generated.straight import Draw
 from benchmarks.own_generated.trial import FORMATS, Difference, OfFormat, Trial, general, orders_of, regions
 
+pytestmark = pytest.mark.slow
+
 SEGMENTS: list[Segment] = list(
     dict.fromkeys([*entering.SEGMENTS, *naming.SEGMENTS, *naming.PRECISE, *surrounding.SEGMENTS, *RARE])
 )

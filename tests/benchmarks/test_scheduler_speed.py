@@ -18,7 +18,7 @@ BEGAN = "2026-11-22T19:32:06+00:00"
 def series(number: int, *times: float) -> pd.DataFrame:
     place = {"experiment": "processors_speed", "set": "test_5", "target": "atom", "method": "policy"}
     quantity = Quantity("microseconds_per_block", judge=f"series_{number}")
-    return results([row(place, quantity, *times, 5, over="rounds", seed="all")])
+    return results([row(place, quantity, *times, 5, over="rounds", seed="all")])  # type: ignore[call-arg]
 
 
 def test_over_series_is_the_median_with_the_ends_of_all() -> None:

@@ -18,6 +18,8 @@ from learned_schedulers.graphs.compilers.rates import frozen_rates
 from learned_schedulers.graphs.plans.sources import read_file
 from tests.command.test_graph import RESNET, refused, run, written
 
+pytestmark = pytest.mark.slow
+
 SQUEEZENET = Path(onnx.__file__).parent / "backend/test/data/light/light_squeezenet.onnx"
 METHODS = ["separate", "loop_fusion", "xla_2023", "priority_fusion", "go"]
 MODULE = """

@@ -83,6 +83,7 @@ def test_the_same_seed_writes_the_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
 
 
+@pytest.mark.slow
 def test_go_is_no_worse_than_heft(tmp_path: Path) -> None:
     result = run(RESNET, "--by", "go", "--moves", "60", "--link", "nvlink", "--trace", tmp_path / "trace.json")
     assert result.exit_code == 0, result.output
@@ -102,6 +103,7 @@ def test_none_and_one_operation(count: int, tmp_path: Path) -> None:
     assert json.loads(out["split"].read_text())["fpgas"][0]["nodes"] == [7][:count]
 
 
+@pytest.mark.slow
 def test_10_000_parents_of_one_node(tmp_path: Path) -> None:
     path = written(
         tmp_path, [node(i) for i in range(10_001)], [edge(i, 10_000) for i in range(10_000)], maxSizePerFPGA=1e12

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 # Refuses what the extras of pyproject.toml bring. Numba asks for SciPy and PyYAML, and does without them.
 _LIGHT = """
 import sys

@@ -17,7 +17,7 @@ from pipeline.lab.wiring import ROOT
 
 def test_an_entry_is_flat_and_resolves_to_all_its_keys() -> None:
     chosen = section(Entry, json.dumps({"method": "search", "walk": "mcmc", "processors": ["atom"]}))
-    assert chosen.settings == settings_of("search")(walk="mcmc")
+    assert chosen.settings == settings_of("search")(walk="mcmc")  # type: ignore[call-arg]
     resolved = chosen.model_dump()
     assert resolved == chosen.flat()
     assert resolved["walk"] == "mcmc" and resolved["evaluations"] == 1000 and resolved["model"] is None

@@ -27,7 +27,7 @@ def test_a_state_comes_back(checkpoint: Checkpoint) -> None:
     checkpoint.save(STATE)
     state = checkpoint.load()
     assert state is not None and state["step"] == 3
-    torch.testing.assert_close(state["model"]["weight"], STATE["model"]["weight"])  # type: ignore[index]
+    torch.testing.assert_close(state["model"]["weight"], STATE["model"]["weight"])
     checkpoint.remove()
     assert checkpoint.load() is None
 

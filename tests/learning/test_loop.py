@@ -12,6 +12,8 @@ import torch
 from learned_schedulers.learning import loop
 from tests.learning.small_trainings import ALONE, STEPS, TRAININGS
 
+pytestmark = pytest.mark.slow
+
 
 class Killed(Exception):
     """Stands for the end of the process."""

@@ -252,7 +252,7 @@ def test_no_constraints_and_wrong_arguments() -> None:
     y = normal(2, D)
     assert epocs(y, []) is y
     with pytest.raises(ValueError, match="method"):
-        epocs(y, [NonNegative()], method="best")  # type: ignore[arg-type]
+        epocs(y, [NonNegative()], method="best")
     with pytest.raises(ValueError, match="relaxation"):
         epocs(y, [NonNegative()], relaxation=2.0)
     kinds: list[Any] = [AffineEqualities, HalfSpaces]

@@ -92,6 +92,7 @@ def test_no_feasible_point_is_nearer(case: tuple[torch.Tensor, np.ndarray]) -> N
         assert (inner <= 1e-6 * (1 + proposal.abs().amax((1, 2)))).all()
 
 
+@pytest.mark.slow
 def test_the_derivative_is_a_symmetric_projection() -> None:
     rng = np.random.default_rng(3)
     orders = partial_orders(random_precedes(1, 6, rng))

@@ -251,7 +251,7 @@ def test_an_empty_batch(method: Method) -> None:
 def test_wrong_arguments_are_named() -> None:
     none = torch.zeros(1, 3, 3, dtype=torch.bool)
     with pytest.raises(ValueError, match="method"):
-        popocs(torch.zeros(1, 3, 3), none, method="best")  # type: ignore[arg-type]
+        popocs(torch.zeros(1, 3, 3), none, method="best")
     with pytest.raises(ValueError, match="assignment"):
         popocs(torch.zeros(1, 4, 4), none)
     with pytest.raises(ValueError, match="windows"):

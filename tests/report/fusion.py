@@ -39,7 +39,7 @@ def fused(experiment: str) -> Rows:
         small = name.endswith("parts")
         place = {"experiment": experiment, "set": name, "target": target, "method": method, "dependencies": "none"}
         place |= {"judge": "fusion_cost", "seed": "all"}
-        for baseline in ("default", "best", *(["optimum"] if small else []), *chosen.peers):  # type: ignore[attr-defined]
+        for baseline in ("default", "best", *(["optimum"] if small else []), *chosen.peers):
             for metric in ("run_time", "loop_time", "kernels", "moved_bytes") if target == "alone" else ("run_time",):
                 ratio = {"metric": metric, "comparison": "ratio", "baseline": baseline}
                 if method != baseline and (small or method != "optimum"):

@@ -94,7 +94,7 @@ def test_figures_of_imitators_show_the_parts(drawn: dict[str, Figure]) -> None:
     rows = PARTS.query(
         "method == 'attention_pointer' and decoder == 'greedy' and by == 'length' and set == 'test_4_40'"
     )
-    assert list(length.axes[0].lines[0].get_ydata()) == list(rows["value"])  # type: ignore[arg-type]
+    assert list(length.axes[0].lines[0].get_ydata()) == list(rows["value"])
     assert len(length.axes[0].lines) == 4 and len(length.axes[0].collections) == 4  # curves and intervals
     orders = drawn["imitation_legal_orders"].axes[1]
     assert orders.get_xscale() == "log"
@@ -104,8 +104,8 @@ def test_figures_of_imitators_show_the_parts(drawn: dict[str, Figure]) -> None:
     assert "string\nn=0" in labels[0] and "string\nn=40" in labels[1]
     beliefs = drawn["imitation_reliability"].axes
     rows = PARTS.query("by == 'confidence' and set == 'test_5'")
-    assert len(beliefs) == 6 and list(beliefs[0].lines[1].get_xdata()) == list(rows["confidence"])  # type: ignore[arg-type]
-    assert [bar.get_height() for bar in beliefs[3].patches] == list(rows["n"])  # type: ignore[attr-defined]
+    assert len(beliefs) == 6 and list(beliefs[0].lines[1].get_xdata()) == list(rows["confidence"])
+    assert [bar.get_height() for bar in beliefs[3].patches] == list(rows["n"])
 
 
 def test_trainings_have_a_line_for_each_seed_and_their_mean(drawn: dict[str, Figure]) -> None:
@@ -125,7 +125,7 @@ def test_the_line_joins_the_pareto_front(drawn: dict[str, Figure]) -> None:
 def test_bars_reach_from_issue_to_write_back() -> None:
     order = {"place": 0, "title": "GCC", "slot": [0, 1], "instruction": "nop", "issue": [0, 3], "latency": [3, 1]}
     for ax in cycles.timelines(pd.DataFrame(order | {"cycles": 5})).axes:
-        assert [(bar.get_x(), bar.get_width()) for bar in ax.patches] == [(0, 3), (3, 1)]  # type: ignore[attr-defined]
+        assert [(bar.get_x(), bar.get_width()) for bar in ax.patches] == [(0, 3), (3, 1)]
         assert ax.get_title(loc="left") == "GCC: 5 cycles"
 
 

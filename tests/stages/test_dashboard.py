@@ -16,6 +16,8 @@ import pytest
 from pipeline.lab import runs
 from pipeline.lab.stages import dashboard, experiment_tags, run_store
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

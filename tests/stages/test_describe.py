@@ -16,7 +16,7 @@ from tests.analysis import synthetic
 
 def write(folder: Path, size: int) -> tuple[Path, Path]:
     """Tables `blocks` and `dags` in row groups of `size`."""
-    blocks, dags, _ = synthetic.corpus()
+    blocks, dags = synthetic.corpus()
     paths = []
     for name, frame in (("blocks", blocks), ("dags", dags)):
         paths.append(folder / f"{name}_{size}.parquet")

@@ -18,9 +18,9 @@ from learned_schedulers.graphs.compilers.optimum import choices, optimum, with_h
 from learned_schedulers.graphs.compilers.plan import Plan, members
 from learned_schedulers.graphs.compilers.rates import frozen_rates
 from learned_schedulers.graphs.models.fusing.fusing_search import DEFAULTS
-from learned_schedulers.graphs.models.fusing.settings import FusionNetwork, FusionSet
+from learned_schedulers.graphs.models.fusing.settings import FusionSet
 from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph
-from pipeline.fusion.stages import evaluate_fusion, fuse_graphs, fusion_examples, judge_fusions, train_fusing
+from pipeline.fusion.stages import evaluate_fusion, fuse_graphs, fusion_examples, judge_fusions
 from pipeline.fusion.tables import FUSED_OPERATIONS, FUSION_COSTS, FUSION_PLANS
 from pipeline.graph_sets.fusion_sets import fusion_graphs
 from pipeline.graph_sets.stages import fusion_graphs as fusion_graphs_stage
@@ -29,6 +29,8 @@ from pipeline.lab.config.params import load
 from pipeline.lab.graph_table import read_graphs
 from pipeline.lab.shared_tables import PARTS, RESULTS
 
+pytestmark = pytest.mark.slow
+
 PARAMS = load()
 LINKS = {name: PARAMS.links[name].model_dump() for name in ("pcie", "nvlink")}
 ALONE = json.dumps({"device": None, "devices": 4, "links": {}, "targets": ["alone"]})
@@ -36,9 +38,6 @@ V100 = PARAMS.devices["v100"].model_dump()
 ON_DEVICES = json.dumps({"device": V100, "devices": 4, "links": LINKS, "targets": list(LINKS)})
 SET = {"networks": ["light_squeezenet"], "variants": ["forward"]}
 SMALL = WholeGraph(width=8, graph_layers=1, attention_layers=1, heads=2, segment=32, samples=4)
-SETTINGS = FusionNetwork(
-    training=["t"], development="d", updates=4, problems=3, restart=2, measurements=2, settings=SMALL
-)
 SEARCH = {"evaluations": 12, "settings": SMALL.model_dump()}
 
 
@@ -55,21 +54,13 @@ def graphs(tmp_path: Path) -> Path:
     return path
 
 
-def trained(graphs: Path, weights: Path, history: Path) -> bytes:
-    train_fusing.main(SETTINGS.model_dump_json(), 3, [graphs], graphs, weights, history)
-    return weights.read_bytes() + history.read_bytes()
-
-
-def plans(
-    folder: Path, graphs: Path, machines: str, methods: Mapping[str, Mapping[str, Any]], weights: Path | None = None
-) -> list[Path]:
+def plans(folder: Path, graphs: Path, machines: str, methods: Mapping[str, Mapping[str, Any]]) -> list[Path]:
     """Tables of each method's plans, seed 0."""
     paths = []
     for method, settings in methods.items():
         place = {"experiment": "e", "graph_set": "s", "method": method, "seed": 0}
         paths.append(folder / places.path("fusion_plans", **place))
-        needed = weights if "model" in settings else None
-        fuse_graphs.main(json.dumps(settings), machines, 0, graphs, paths[-1], needed)
+        fuse_graphs.main(json.dumps(settings), machines, 0, graphs, paths[-1])
     return paths
 
 
@@ -107,15 +98,12 @@ def test_frozen_parts_are_those_that_the_parameters_draw() -> None:
 
 
 def test_the_numbers_are_those_of_the_plans(graphs: Path, tmp_path: Path) -> None:
-    weights = tmp_path / "weights.safetensors"
-    trained(graphs, weights, tmp_path / "history.parquet")
     methods = {
         "separate": {"method": "separate"},
         "loop_fusion": {"method": "loop_fusion"},
-        "go_fusion": {"method": "go", "model": "fusing", "learns": False, "evaluations": 12},
         "optimum": {"method": "optimum"},
     }
-    paths = plans(tmp_path, graphs, ALONE, methods, weights)
+    paths = plans(tmp_path, graphs, ALONE, methods)
     costs = judged(tmp_path, graphs, ALONE, paths)
     by_method = costs.set_index("method")["seconds"]
     assert by_method["loop_fusion"] < by_method["separate"] and np.isnan(by_method["optimum"])

@@ -24,6 +24,8 @@ from tests.graphs.problems import drawn
 from tests.graphs.read.drawn import shuffled
 from tests.graphs.run.made import COARSENING
 
+pytestmark = pytest.mark.slow
+
 EXECUTION = json.dumps({"schedules": 2, "processes": 2, "repeats": 1})
 
 

@@ -19,6 +19,8 @@ from pipeline.lab.places import path
 from pipeline.lab.shared_tables import GANTTS, GRAPH_SCHEDULES, KEPT_POINTS, MAKESPANS, RESULTS
 from pipeline.lab.stages import judge_graphs, schedule_graphs
 
+pytestmark = pytest.mark.slow
+
 DEVICE = {"flops_per_second": 1e13, "bytes_per_second": 9e11, "launch_seconds": 5e-6, "memory_bytes": 1e10}
 SOURCES = [
     {

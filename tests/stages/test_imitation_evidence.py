@@ -56,7 +56,7 @@ def corpus(tmp_path: Path) -> dict[str, Path]:
 def test_ceiling(corpus: dict[str, Path], tmp_path: Path) -> None:
     out, twins = tmp_path / "ceiling.parquet", tmp_path / "twins.parquet"
     common = [corpus[name] for name in ("blocks", "encodings", "instructions", "dags", "training")]
-    ceiling.main("qt56", *common, [corpus["development"]], out, twins)
+    ceiling.main("qt56", *common, [corpus["development"]], out, twins)  # type: ignore[call-arg]
     table = tables.read(CEILING, out).set_index(["notion", "lengths", "legal_orders", "members", "least"])
     outputs = table.loc[("exact", "4-40", "all", "blocks", 2)]
     assert (outputs.groups, outputs.in_groups, outputs.leave_one_out) == (1, 3, 0)
@@ -67,7 +67,7 @@ def test_ceiling(corpus: dict[str, Path], tmp_path: Path) -> None:
 def test_audit(corpus: dict[str, Path], tmp_path: Path) -> None:
     out = tmp_path / "audit.parquet"
     common = [corpus[name] for name in ("blocks", "encodings", "instructions", "dags", "development")]
-    audit.main(0, "random_ready", 0.95, *common, out)
+    audit.main(0, "random_ready", 0.95, *common, out)  # type: ignore[call-arg]
     table = tables.read(AUDIT, out).set_index("feature")
     assert table.loc["byte offset"].agreement == 1
     assert table.loc["disp"].same_opcode_agreement == 0.5  # the loads of the two blocks stand either way round
@@ -76,10 +76,10 @@ def test_audit(corpus: dict[str, Path], tmp_path: Path) -> None:
 def test_errors(corpus: dict[str, Path], tmp_path: Path) -> None:
     out, shares = tmp_path / "errors.parquet", tmp_path / "shares.parquet"
     common = [corpus[name] for name in ("blocks", "encodings", "instructions", "dags", "schedules", "confidence")]
-    errors.main("greedy", 200, 0, 0.95, *common, out, shares)
+    errors.main("greedy", 200, 0, 0.95, *common, out, shares)  # type: ignore[call-arg]
     table = tables.read(ERRORS, out)
     assert table.category.tolist() == ["memory_order", "memory_order"]
     assert table.also_gcc.tolist() == ["exact", "exact"]  # each is the other one
     assert tables.read(ERROR_SHARES, shares).n_blocks.sum() == 4
     with pytest.raises(ValueError, match="no wrong block"):
-        errors.main("beam", 200, 0, 0.95, *common, out, shares)
+        errors.main("beam", 200, 0, 0.95, *common, out, shares)  # type: ignore[call-arg]

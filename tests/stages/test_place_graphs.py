@@ -21,6 +21,8 @@ from pipeline.lab.graph_table import FROZEN_PLACEMENTS, write_graphs
 from pipeline.lab.shared_tables import PLACEMENTS
 from pipeline.placement.stages import place_graphs
 
+pytestmark = pytest.mark.slow
+
 PARAMS = load()
 DEVICE = PARAMS.devices["v100"]
 LINKS = {name: PARAMS.links[name] for name in ("pcie", "nvlink")}

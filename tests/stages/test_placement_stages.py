@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from learned_schedulers.graphs.models.whole_graph.settings import Generalised, WholeGraph
 from learned_schedulers.graphs.read import synthetic
 from pipeline.execution.chosen_schedules import best_schedules
 from pipeline.execution.stages import placed_schedules
@@ -17,32 +16,21 @@ from pipeline.graph_sets.stages import expert_placements, placed_graphs
 from pipeline.lab import places, tables
 from pipeline.lab.config.params import load
 from pipeline.lab.graph_table import FROZEN_PLACEMENTS, read_graphs, write_graphs
-from pipeline.lab.shared_tables import PARTS, PLACEMENTS, RESULTS
+from pipeline.lab.shared_tables import PLACEMENTS
 from pipeline.placement.stages import (
-    evaluate_placement,
     judge_placements,
     place_graphs,
     placement_examples,
-    train_whole_graph,
 )
-from pipeline.placement.tables import PLACED_OPERATIONS, PLACEMENT_COSTS
+from pipeline.placement.tables import PLACED_OPERATIONS
+
+pytestmark = pytest.mark.slow
 
 PARAMS = load()
 DEVICE = PARAMS.devices["v100"].model_dump_json()
 LINKS = {name: PARAMS.links[name].model_dump() for name in ("pcie", "nvlink")}
 MACHINES = json.dumps({"device": json.loads(DEVICE), "devices": 4, "links": LINKS, "targets": list(LINKS)})
 SET = json.dumps({"device": "v100", "networks": ["light_squeezenet"]})
-SMALL = WholeGraph(width=8, graph_layers=1, attention_layers=1, heads=2, segment=32, samples=4)
-SETTINGS = Generalised(
-    training=["t"],
-    development="d",
-    devices=[2, 4],
-    links=["nvlink"],
-    updates=4,
-    problems=3,
-    measurements=2,
-    settings=SMALL,
-)
 
 
 @pytest.fixture(autouse=True)
@@ -58,46 +46,11 @@ def graphs(tmp_path: Path) -> Path:
     return path
 
 
-def trained(graphs: Path, weights: Path, history: Path) -> bytes:
-    settings = SETTINGS.model_dump_json()
-    train_whole_graph.main(settings, [DEVICE, DEVICE], json.dumps(LINKS), 3, [graphs], graphs, weights, history)
-    return weights.read_bytes() + history.read_bytes()
-
-
 def test_a_set_holds_the_graphs_of_its_size(graphs: Path, tmp_path: Path) -> None:
     assert [(graph.name, len(graph)) for graph in read_graphs(graphs)] == [("light_squeezenet", 65)]
     none = json.dumps({"device": "v100", "networks": ["light_squeezenet"], "operations": [1, 10]})
     with pytest.raises(ValueError, match=r"placement_sets\.s: no graph has so many operations"):
         placed_graphs.main("s", none, tmp_path / "none.parquet")
-
-
-def test_the_numbers_are_those_of_the_placements(graphs: Path, tmp_path: Path) -> None:
-    weights = tmp_path / "weights.safetensors"
-    trained(graphs, weights, tmp_path / "history.parquet")
-    methods = {
-        "expert_layers": {"method": "expert"},
-        "expert_graph_order": {"method": "expert", "order": "graph"},
-        "go": {"method": "go", "model": "generalised", "learns": False, "evaluations": 20},
-    }
-    outputs = []
-    for method, settings in methods.items():
-        place = {"experiment": "e", "graph_set": "s", "method": method, "seed": 0}
-        outputs.append(tmp_path / places.path("placements", **place))
-        needed = weights if "model" in settings else None
-        place_graphs.main(json.dumps(settings), MACHINES, 0, graphs, FROZEN_PLACEMENTS, outputs[-1], needed)
-    costs = tmp_path / places.path("placement_costs", experiment="e", graph_set="s")
-    judge_placements.main(MACHINES, graphs, outputs, costs)
-    judged = tables.read(PLACEMENT_COSTS, costs)
-    assert len(judged) == 6 and (judged["memory_share"].dropna() <= 1).all()
-    assert (judged["seconds"].dropna() >= judged["bound"].loc[judged["seconds"].notna()]).all()
-    results, parts = tmp_path / "results.parquet", tmp_path / "parts.parquet"
-    intervals = PARAMS.evaluation.model_dump_json(include={"bootstrap_samples", "confidence"})
-    evaluate_placement.main("e", intervals, [costs], results, parts, ["expert_graph_order"], ["expert_layers"])
-    rows = tables.read(RESULTS, results)
-    compared = rows[(rows["method"] == "go") & (rows["baseline"] == "default") & (rows["target"] == "all")]
-    go = judged[judged["method"] == "go"]
-    assert compared["value"].item() == pytest.approx(float(np.exp(np.log(go["seconds"] / go["alone"]).mean())))
-    assert set(tables.read(PARTS, parts)["by"]) == {"evaluations", "graph"}
 
 
 def test_a_schedule_that_the_memory_does_not_hold_is_refused(graphs: Path, tmp_path: Path) -> None:

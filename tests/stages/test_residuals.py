@@ -19,6 +19,8 @@ from pipeline.reproduction.stages import residuals
 from pipeline.reproduction.tables import RESIDUALS
 from tests.analysis import synthetic
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = {
     "seed": 3,
     "lengths": [5, 7],
@@ -33,7 +35,7 @@ SETTINGS = {
 @pytest.fixture
 def dags(tmp_path: Path) -> Path:
     """50 chains and 50 blocks without dependencies, of 5 instructions; none of 7."""
-    _, frame, _ = synthetic.corpus(100)
+    _, frame = synthetic.corpus(100)
     chain = np.arange(100) % 2 == 0
     frame["before"] = [[0, 1, 2, 3] if c else [] for c in chain]
     frame["after"] = [[1, 2, 3, 4] if c else [] for c in chain]

@@ -92,7 +92,7 @@ def interleaved(store: Store, writers: dict[str, list[runs.Run]], choices: rando
     """All writers track at once; which one makes the next call is drawn, and so is when those to be killed die."""
 
     def track(folder: str, items: list[runs.Run]) -> None:
-        run_store.track(store, "quick", {}, items, {"git_commit": "c"}, folder)  # type: ignore[arg-type]
+        run_store.track(store, "quick", {}, items, {"git_commit": "c"}, folder)
 
     alive = {name: greenlet.greenlet(track) for name in writers}
     scheduler = greenlet.getcurrent()
@@ -185,7 +185,7 @@ def test_a_server_that_keeps_artifacts_to_itself_is_refused(monkeypatch: pytest.
     assert store.experiment is not None
     store.experiment.artifact_location = "/home/somebody/mlruns/1"
     with pytest.raises(ValueError, match="a folder that others do not see"):
-        run_store.track(store, "quick", {}, [], {})  # type: ignore[arg-type]
+        run_store.track(store, "quick", {}, [], {})
 
 
 def test_the_store_is_this_folders_where_no_server_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

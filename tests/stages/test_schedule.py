@@ -51,7 +51,7 @@ def run(inputs: dict[str, Path], settings: str, batch: int = 8192, **more: Path)
     paths = [inputs[name] for name in ("sets", "dags", "instructions", "encodings")]
     folder = inputs["sets"].parent
     outputs = [folder / "schedules.parquet", folder / "confidence.parquet"]
-    schedule.main(settings, 1, *paths, *outputs, **{name: [path] for name, path in more.items()}, batch=batch)  # type: ignore[arg-type]
+    schedule.main(settings, 1, *paths, *outputs, **{name: [path] for name, path in more.items()}, batch=batch)
     return tables.read(SCHEDULES, outputs[0]), tables.read(CONFIDENCE, outputs[1])
 
 

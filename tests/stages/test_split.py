@@ -32,7 +32,7 @@ SETTINGS = {
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[Path, Path]:
     """Blocks of four, five and six instructions, from two sources."""
-    blocks, dags, _ = synthetic.corpus()
+    blocks, dags = synthetic.corpus()
     lengths = 4 + np.arange(len(blocks)) % 3
     tables.write(blocks.assign(n_instructions=lengths), BLOCKS, tmp_path / "blocks.parquet")
     tables.write(dags.assign(n_instructions=lengths), DAGS, tmp_path / "dags.parquet")

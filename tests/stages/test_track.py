@@ -150,8 +150,7 @@ def test_the_store_of_a_folder_that_was_moved_is_refused() -> None:
 
 
 def frozen() -> list[Path]:
-    """Published: an imitation with two trainings, and methods for processors; their sources are recorded."""
-    Path("code.py").write_text("X = 1\n")
+    """Published: an imitation with two trainings, and methods for processors."""
     lines = [
         history({"experiment": "imitation", "dependencies": "full", "model": "pointer", "seed": seed})
         for seed in ("0", "1")

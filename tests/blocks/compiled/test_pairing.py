@@ -26,7 +26,7 @@ GLOBAL = "8b0500000000"  # mov eax, [rip]
 def pairs(after: str, before: str, **options: object) -> Pairs:
     images = []
     for code in (after, before):
-        elf = build(bytes.fromhex(code), kind="rel", **options)  # type: ignore[arg-type]
+        elf = build(bytes.fromhex(code), kind="rel", **options)
         images.append(read_image(elf, "4.9", "4.4"))
     return pair(images[0], images[1], 2, 64, Forms())
 
@@ -110,7 +110,7 @@ def test_sections_with_other_functions_are_omitted() -> None:
         read_image(build(bytes.fromhex((ADD + MOV + RET) * 2), spans, kind="rel"), "4.9", "4.4")
         for spans in ([(0, 10)], [(0, 5), (5, 10)])
     ]
-    assert pair(*images, 2, 64, Forms()).unpaired == Counter({pairing.FUNCTIONS: 2})
+    assert pair(*images, 2, 64, Forms()).unpaired == Counter({pairing.FUNCTIONS: 2})  # type: ignore[call-arg]
 
 
 def test_relocations_distinguish_instructions() -> None:
@@ -124,7 +124,7 @@ def test_relocations_distinguish_instructions() -> None:
         for number, symbol in enumerate(symbols):
             elf[entries + 24 * number + 12] = symbol
         images.append(read_image(bytes(elf), "4.9", "4.4"))
-    assert pair(*images, 2, 64, Forms()).orders == [(1, 0)]
+    assert pair(*images, 2, 64, Forms()).orders == [(1, 0)]  # type: ignore[call-arg]
     assert pair(images[0], images[0], 2, 64, Forms()).orders == [(0, 1)]
 
 

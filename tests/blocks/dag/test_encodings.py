@@ -128,11 +128,11 @@ def test_blocks_without_whole_instructions_are_refused(second: str) -> None:
 
 @pytest.mark.parametrize("mode", ["full", "conservative", "paper"])
 def test_rows_of_the_table(tiny: pa.Table, mode: str) -> None:
-    table = Builder(mode).build(tiny)  # type: ignore[arg-type]
+    table = Builder(mode).build(tiny)
     assert table.schema.equals(DAGS.schema)
     assert table["block_id"].to_pylist() == tiny["block_id"].to_pylist()
     for row, block in zip(table.to_pylist(), tiny.to_pylist(), strict=True):
-        dag = block_dag(block["code"], mode, block["address"], not block["relocatable"])  # type: ignore[arg-type]
+        dag = block_dag(block["code"], mode, block["address"], not block["relocatable"])
         assert row["n_instructions"] == dag.n == len(row["latencies"])
         for prefix, edges in (("", dag.edges), ("implied_", dag.implied)):
             columns = (row[f"{prefix}{name}"] for name in ("before", "after", "kinds"))

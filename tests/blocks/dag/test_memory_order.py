@@ -31,6 +31,8 @@ from learned_schedulers.blocks.run.machine_code import assemble
 from tests.blocks import real
 from tests.blocks.dag import naive
 
+pytestmark = pytest.mark.slow
+
 DAGS: dict[MemoryOrder, MemoryDags] = {
     "tso": MemoryDags("tso"), "precise": MemoryDags("precise"), "single_thread": MemoryDags("single_thread")
 }  # fmt: skip

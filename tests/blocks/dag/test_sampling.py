@@ -44,6 +44,7 @@ def chi_square(precedes: np.ndarray, drawn: np.ndarray) -> float:
     return float(chi2.sf(statistic, len(orders) - 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precedes", [np.zeros((4, 4), bool), LOPSIDED, BRANCHED, grid(2, 4), zigzag(6)])
 def test_uniform_is_uniform(precedes: np.ndarray) -> None:
     assert p_value(precedes, "uniform") > 0.001

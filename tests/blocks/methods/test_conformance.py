@@ -31,6 +31,8 @@ from tests.blocks.methods.machines import machine
 from tests.blocks.methods.made_up import optima
 from tests.blocks.models import imitated, made
 
+pytestmark = pytest.mark.slow
+
 HEADS = ["pointer", "pairwise", "sinkhorn", "popocs"]
 VARIANTS: dict[str, Entry] = {  # every method, in every way that its settings tell apart
     **{f"list_scheduling {name}": entry("list_scheduling", priority=name) for name in get_args(Priority)},
@@ -206,7 +208,7 @@ def test_made_up_blocks_on_small_processors(variant: str, chip: object, method_o
         solution = method.solve(problems, np.random.default_rng(0), Budget.of(VARIANTS[variant].settings))
         check(problems, solution)
         if "cycles" in solution.stats and problems.latencies.shape[1] <= SMALL:
-            best = optima(model.costs(chip, problems.instructions), problems.precedes)  # type: ignore[arg-type]
+            best = optima(model.costs(chip, problems.instructions), problems.precedes)
             assert (solution.stats["bound"] <= best).all() and (best <= solution.stats["cycles"]).all()
 
 

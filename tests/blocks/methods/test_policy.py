@@ -18,6 +18,8 @@ from learned_schedulers.blocks.processors.settings import Rollouts
 from tests.blocks.methods.machines import machine
 from tests.blocks.models import imitated
 
+pytestmark = pytest.mark.slow
+
 LEARNING = Rollouts(training="training", blocks=60, rollouts=8, rounds=2, randomness=0.1)
 
 

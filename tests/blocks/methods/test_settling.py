@@ -14,6 +14,8 @@ from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.processors import model
 from tests.blocks.methods.made_up import random_costs, random_out_of_order_costs, random_precedes
 
+pytestmark = pytest.mark.slow
+
 SIZE = 30
 Draw = Callable[[np.random.Generator, int, int], model.Costs]
 

@@ -53,8 +53,8 @@ FOLLOWING = [
 def settings(encoder: str = "attention", head: str = "pointer", **changed: object) -> Ordering:
     """A small imitator."""
     ordering = Ordering(
-        encoder=Encoder(kind=encoder, width=16, layers=2, heads=2, expansion=2, relations=True),  # type: ignore[arg-type]
-        head=Head(kind=head, hidden=16, beam=4, iterations=10),  # type: ignore[arg-type]
+        encoder=Encoder(kind=encoder, width=16, layers=2, heads=2, expansion=2, relations=True),
+        head=Head(kind=head, hidden=16, beam=4, iterations=10),
         training="training",
         min_count=1,
         batch_instructions=256,

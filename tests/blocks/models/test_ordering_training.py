@@ -14,6 +14,8 @@ from learned_schedulers.blocks.problems.relations import relations
 from learned_schedulers.blocks.problems.sample import Sample
 from tests.blocks.models import imitated
 
+pytestmark = pytest.mark.slow
+
 STORE, ENCODINGS, SAMPLE = imitated.corpus(150)
 SETTINGS = imitated.settings()
 

@@ -24,6 +24,7 @@ def test_encoder_equals_an_lstm_over_every_instruction() -> None:
         torch.testing.assert_close(embedded, state[0][0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", ["sinkhorn", "popocs"])
 @pytest.mark.parametrize("proposal", ["logits", "softmax", "sinkhorn"])
 def test_every_parameter_learns(operator: str, proposal: str) -> None:

@@ -87,12 +87,12 @@ class _State(NamedTuple):
     memory: tuple[tuple[int, int], ...]  # what is not zero, sorted
 
 
-def _with(pairs: tuple, key: str | int, value: int) -> tuple:  # type: ignore[type-arg]
+def _with(pairs: tuple, key: str | int, value: int) -> tuple:
     """The mapping of `pairs` with another value of a register or of memory, which is without zeros."""
     return tuple(sorted((k, v) for k, v in {**dict(pairs), key: value}.items() if v or isinstance(k, str)))
 
 
-def _replaced(values: tuple, index: int, value: object) -> tuple:  # type: ignore[type-arg]
+def _replaced(values: tuple, index: int, value: object) -> tuple:
     return (*values[:index], value, *values[index + 1 :])
 
 

@@ -74,6 +74,7 @@ def orderer() -> Orderer:
     return Orderer("list", "atom", "tso")
 
 
+@pytest.mark.slow
 def test_lines_are_ordered_and_counted(orderer: Orderer) -> None:
     codes = real.table()["code"].to_pylist()[:300]
     lines = [code.hex().encode() + b",1.0\n" for code in codes]

@@ -29,6 +29,8 @@ from tests.blocks.order.machine_model import (
     outcomes,
 )
 
+pytestmark = pytest.mark.slow
+
 DAGS = {"tso": MemoryDags("tso"), "single_thread": MemoryDags("single_thread")}
 MODELS: tuple[MemoryOrder, ...] = ("tso", "single_thread")
 
@@ -107,9 +109,9 @@ def test_the_machine_has_the_outcomes_of_the_literature() -> None:
 
     def registers(name: str) -> set[object]:
         return {
-            tuple(tuple(v for _, v in values) for values in visible)
+            tuple(tuple(v for _, v in values) for values in visible)  # type: ignore[attr-defined]
             for visible, _ in outcomes(threads(*LITMUS[name][0]))
-        }  # type: ignore[misc, attr-defined]
+        }
 
     assert ((0,), (0,)) in registers("store buffering")
     assert ((0,), (0,)) not in registers("store buffering, fenced") | registers("store buffering, locked")

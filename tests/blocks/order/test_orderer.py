@@ -70,6 +70,7 @@ def test_the_same_seed_and_turn_give_the_same_orders() -> None:
     assert first.order.tolist() == second.order.tolist()
 
 
+@pytest.mark.slow
 def test_random_legal_draws_every_legal_order_and_no_other() -> None:
     code = bytes.fromhex("4889d8" + "480fafc1" + "4889fe" + "4c89c2")  # mov rax, rbx; imul rax, rcx; two more moves
     answers = [Orderer("random_legal", "atom", "tso", seed=seed).order([code]) for seed in range(150)]

@@ -80,7 +80,7 @@ def arrays(store: BlockStore, shown: list[np.ndarray]) -> list[Problems]:
 
 
 def assert_same_bytes(first: object, second: object) -> None:
-    for field in fields(first):  # type: ignore[arg-type]
+    for field in fields(first):
         first_value, second_value = getattr(first, field.name), getattr(second, field.name)
         if isinstance(first_value, np.ndarray):
             assert (first_value.dtype, first_value.shape, first_value.tobytes()) == (

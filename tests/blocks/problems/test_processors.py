@@ -101,6 +101,7 @@ def test_blocks_stand_there_once_for_every_processor_with_its_costs() -> None:
             assert words(encodings, new) == [*words(ENCODINGS, old), *cost_words(latency, old)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("latency", [5, 50])
 def test_a_network_learns_an_order_for_each_processor(latency: int) -> None:
     """On one processor the order of the made-up compiler, on the other the best one the other way round."""

@@ -69,6 +69,7 @@ def test_all_processors_are_shipped_and_small() -> None:
     assert sum(path.stat().st_size for path in SHIPPED.iterdir()) < 3e6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROCESSORS)
 def test_rows_are_those_of_llvm_mca(binary: str, name: str) -> None:
     codes = [*CODES, *ClassTable(name).witnesses()]

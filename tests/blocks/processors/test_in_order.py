@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from random import Random
 from typing import NamedTuple
 
 import numpy as np
@@ -157,7 +158,7 @@ def test_equal_independent_instructions_may_change_places(
 
 
 @given(blocks(least=2), st.integers(1, 4), st.integers(1, 4), st.randoms(use_true_random=False))
-def test_a_batch_is_one_by_one(block: tuple[list[Op], dict], size: int, n_orders: int, random) -> None:
+def test_a_batch_is_one_by_one(block: tuple[list[Op], dict], size: int, n_orders: int, random: Random) -> None:
     drawn, delays = block
     n = len(drawn)
     parts = []
@@ -165,7 +166,7 @@ def test_a_batch_is_one_by_one(block: tuple[list[Op], dict], size: int, n_orders
         random.shuffle(drawn)
         parts.append(costs(drawn, {pair: min(cycles, drawn[pair[0]].latency) for pair, cycles in delays.items()}))
     arrays = [np.concatenate([part[field] for part in parts]) for field in range(6)]
-    batch = Costs(*arrays, parts[0].groups, WIDTH)
+    batch = Costs(*arrays, parts[0].groups, WIDTH)  # type: ignore[call-arg]
     orders = np.array([[random.sample(range(n), n) for _ in range(n_orders)] for _ in range(size)])
     timing = simulate(batch, orders)
     for b, part in enumerate(parts):

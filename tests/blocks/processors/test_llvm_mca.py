@@ -1,6 +1,7 @@
 import math
 import random
 import stat
+from pathlib import Path
 
 import pytest
 
@@ -87,13 +88,13 @@ def test_nothing_to_simulate(binary: str) -> None:
     assert simulate([], HASWELL, binary) == []
 
 
-def program(path, text: str) -> str:
+def program(path: Path, text: str) -> str:
     path.write_text("#!/bin/sh\n" + text)
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return str(path)
 
 
-def test_other_versions_are_refused(tmp_path, monkeypatch) -> None:
+def test_other_versions_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert llvm_mca.find() is None
     program(tmp_path / "llvm-mca", 'echo "Debian LLVM version 14.0.6"')
@@ -104,7 +105,7 @@ def test_other_versions_are_refused(tmp_path, monkeypatch) -> None:
     assert llvm_mca.find() == preferred
 
 
-def test_crash_is_pinned_on_the_region_that_causes_it(tmp_path) -> None:
+def test_crash_is_pinned_on_the_region_that_causes_it(tmp_path: Path) -> None:
     """A substitute for llvm-mca dies of a segmentation fault whenever its input has `crash`."""
     fake = program(
         tmp_path / "llvm-mca",
@@ -116,7 +117,7 @@ def test_crash_is_pinned_on_the_region_that_causes_it(tmp_path) -> None:
     assert simulations[0] == Simulation(3.0, "ok")
 
 
-def test_failure_without_a_culprit_is_an_error(tmp_path) -> None:
+def test_failure_without_a_culprit_is_an_error(tmp_path: Path) -> None:
     fake = program(tmp_path / "llvm-mca", "cat > /dev/null; echo 'error: out of paper' >&2; exit 1\n")
     with pytest.raises(LlvmMcaError, match="out of paper"):
         simulate([["a"]], ATOM, fake)

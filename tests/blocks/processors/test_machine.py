@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -104,7 +106,7 @@ def test_what_the_model_says(atom: pd.DataFrame) -> None:
     assert set(atom.issue_width) == {2} and set(atom.read_advance) == {3}
 
 
-def test_unsupported_instructions_keep_their_row(tmp_path, binary: str) -> None:
+def test_unsupported_instructions_keep_their_row(tmp_path: Path, binary: str) -> None:
     strange = codes(ADD, "c5f458d0", "0f", "4801c34801c3", LOAD)  # vaddps %ymm0, %ymm1, %ymm2; half; two
     table = machine.read(strange, "atom", ATOM, binary, batch=2)
     assert table.code.tolist() == strange
@@ -129,7 +131,7 @@ def test_one_machine_at_a_time(atom: pd.DataFrame) -> None:
         processor_of(pd.concat([atom, atom.assign(machine="other")]))
 
 
-def test_nothing_to_read(tmp_path, binary: str) -> None:
+def test_nothing_to_read(tmp_path: Path, binary: str) -> None:
     tables.write(machine.read([], "atom", ATOM, binary), MACHINE_INSTRUCTIONS, tmp_path / "machine.parquet")
 
 

@@ -15,7 +15,6 @@ from learned_schedulers.blocks.read.assembler import SYMBOL
 
 _SHIFT = 32  # a section's address is its index, from 1, times 2 to the power of this
 _ROW = re.compile(r"^(\S.*?)\s+(\d+|-)\s+(0x[0-9a-f]+|0)(?:\s+\d+)?(?:\s+x)?(\s+END)?\s*$", re.MULTILINE)
-_LOCATION = re.compile(r"([0-9a-f]{16}) ([0-9a-f]{16}) \((DW_OP.*)\)")
 
 
 def address(section: np.ndarray, offset: np.ndarray) -> np.ndarray:
@@ -53,47 +52,3 @@ def lines(content: bytes, addresses: np.ndarray) -> list[tuple[str, str]]:
     places = np.array([rows[k][0] for k in order], np.int64)
     position = np.searchsorted(places, addresses, "right") - 1
     return [rows[order[p]][1] if p >= 0 else ("", "") for p in position.tolist()]
-
-
-def location_lists(content: bytes) -> list[list[tuple[int, int, str]]]:
-    """The location lists of variables: begin and end address, expression."""
-    parts = _readelf(content, "loc").split("<End of list>")[:-1]
-    return [[(int(a, 16), int(b, 16), text) for a, b, text in _LOCATION.findall(part)] for part in parts]
-
-
-def changed_locations(
-    before: bytes, after: bytes, old: np.ndarray, new: np.ndarray, ordered: np.ndarray
-) -> tuple[int, int, int, int]:
-    """Pairs of a location list and an instruction in its ranges, and how many of them changed; then inside blocks.
-
-    old, new: addresses of each instruction before and after; ordered: whether it is in a block with a new order.
-    """
-    lists, new_lists = location_lists(before), location_lists(after)
-    if len(lists) != len(new_lists):
-        raise ValueError(f"{len(lists)} location lists became {len(new_lists)}")
-    numbers: dict[str, int] = {}  # of the expressions
-    keys, texts = _pairs(lists, old, numbers)
-    new_keys, new_texts = _pairs(new_lists, new, numbers)
-    every = np.union1d(keys, new_keys)
-    place, new_place = np.full((2, len(every)), -1)
-    place[np.searchsorted(every, keys)] = texts
-    new_place[np.searchsorted(every, new_keys)] = new_texts
-    differs, inside = place != new_place, ordered[every % len(old)]
-    return len(every), int(differs.sum()), int(inside.sum()), int((differs & inside).sum())
-
-
-def _pairs(
-    lists: list[list[tuple[int, int, str]]], addresses: np.ndarray, numbers: dict[str, int]
-) -> tuple[np.ndarray, np.ndarray]:
-    """List times number of instructions plus instruction, for each that is in a range; and its expression's number."""
-    rows = [
-        (k, begin, end, numbers.setdefault(text, len(numbers)))
-        for k, entries in enumerate(lists)
-        for begin, end, text in entries
-    ]
-    number, begin, end, text = np.array(rows, np.int64).reshape(-1, 4).T
-    order = np.argsort(addresses, kind="stable")
-    low, high = np.searchsorted(addresses[order], begin), np.searchsorted(addresses[order], end)
-    lengths = np.maximum(high - low, 0)
-    position = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths - low, lengths)
-    return np.repeat(number, lengths) * len(addresses) + order[position], np.repeat(text, lengths)

@@ -106,8 +106,8 @@ def _relocated(content: bytes, tables: Sequence[object], is_object: bool) -> set
     """Section or -1, and place, of each relocation."""
     places = set()
     for table in tables:
-        entries = np.frombuffer(content, _ENTRY, table["sh_size"] // _ENTRY.itemsize, table["sh_offset"])  # type: ignore[index]
-        places |= {(table["sh_info"] if is_object else -1, offset) for offset in entries["offset"].tolist()}  # type: ignore[index]
+        entries = np.frombuffer(content, _ENTRY, table["sh_size"] // _ENTRY.itemsize, table["sh_offset"])
+        places |= {(table["sh_info"] if is_object else -1, offset) for offset in entries["offset"].tolist()}
     return places
 
 
@@ -155,7 +155,7 @@ def _runs(elf: ELFFile, index: int) -> list[tuple[Counter[object], int]]:
     relocations = {
         entry["r_offset"]: (entry["r_info_type"], _symbol(elf, table, entry["r_info_sym"]), entry["r_addend"])
         for table in tables
-        for entry in table.iter_relocations()
+        for entry in table.iter_relocations()  # type: ignore[attr-defined]
     }
     code = elf.get_section(index).data()
     runs: list[tuple[Counter[object], int]] = []
@@ -172,5 +172,5 @@ def _runs(elf: ELFFile, index: int) -> list[tuple[Counter[object], int]]:
 
 
 def _symbol(elf: ELFFile, table: object, number: int) -> tuple[str, int, object]:
-    symbol = elf.get_section(table["sh_link"]).get_symbol(number)  # type: ignore[index]
+    symbol = elf.get_section(table["sh_link"]).get_symbol(number)  # type: ignore[attr-defined]
     return symbol.name, symbol["st_value"], symbol["st_shndx"]

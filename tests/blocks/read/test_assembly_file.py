@@ -296,7 +296,7 @@ def test_a_wrong_block_is_left_and_reported(monkeypatch: pytest.MonkeyPatch) -> 
     write = assembly_file.text_with_orders
 
     def damaged(source: object, part: object, layout: object, orders: dict[int, list[int]]) -> str:
-        result: str = write(source, part, layout, orders)  # type: ignore[arg-type]
+        result: str = write(source, part, layout, orders)
         return result.replace(f"{C}{A}", f"{C}\tmovl %eax, %esi\n")
 
     monkeypatch.setattr(assembly_file, "text_with_orders", damaged)
@@ -314,7 +314,7 @@ def test_other_damage_is_found_by_halving(monkeypatch: pytest.MonkeyPatch, damag
     write = assembly_file.text_with_orders
 
     def damaged(source: object, part: object, layout: object, orders: dict[int, list[int]]) -> str:
-        result: str = write(source, part, layout, orders)  # type: ignore[arg-type]
+        result: str = write(source, part, layout, orders)
         return result + damage if 2 in orders else result
 
     monkeypatch.setattr(assembly_file, "text_with_orders", damaged)
@@ -394,6 +394,7 @@ def test_any_text(choices: list[tuple[int, int]], data: st.DataObject) -> None:
         assert [text.split()[0] for text in disassembly(section(after, name)[first:last])] == names
 
 
+@pytest.mark.slow
 @needs_gcc
 @pytest.mark.parametrize(
     ("name", "options"),

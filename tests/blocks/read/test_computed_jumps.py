@@ -30,7 +30,7 @@ def formats_with_steps(folder: Path, text: str) -> list[str]:
         "object": elf_file.read(build(folder, text, ".s", "-c"), "x.o"),
         "program": elf_file.read(build(folder, text, ".s", "-nostdlib", "-shared", "-Wl,-z,notext"), "x"),
     }
-    return [name for name, file in files.items() if any(STEPS_CODE in block.code for block in file.blocks)]
+    return [name for name, file in files.items() if any(STEPS_CODE in block.code for block in file.blocks)]  # type: ignore[attr-defined]
 
 
 CALLER = function("f", f"\tcall skip\n{STEPS}\tret\n")

@@ -78,7 +78,6 @@ LINKS = {
     "fixed": ("-nostdlib", "-no-pie", "-s"),
 }
 NO_LONGER_SHOWN = {("symbol", "stripped"), ("symbol", "fixed"), ("line", "stripped"), ("line", "fixed")}
-NOT_LINKED = {("packed_pointer", "packed")}  # a packed relocation is of an aligned word
 
 
 def blocks_of_f(folder: Path, options: tuple[str, ...], **parts: str) -> list[bytes]:

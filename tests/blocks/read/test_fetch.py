@@ -60,7 +60,7 @@ class Network:
 @pytest.fixture
 def network(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Network]:
     def install(*arguments: object) -> Network:
-        stand_in = Network(*arguments)  # type: ignore[arg-type]
+        stand_in = Network(*arguments)
         monkeypatch.setattr(subprocess, "run", stand_in)
         return stand_in
 

@@ -29,7 +29,7 @@ def settings(folder: Path, **change: object) -> dict[str, object]:
 
 def run(corpus: dict[str, object], shards: int, out: Path, partitions: int = 2) -> None:
     text = json.dumps(corpus | {"shards": shards})
-    fetch.main("tiny", json.dumps(corpus["sources"]["tiny"]), out / "tiny")  # type: ignore[index]
+    fetch.main("tiny", json.dumps(corpus["sources"]["tiny"]), out / "tiny")
     manifest.main(text, [out / "tiny"], out / "manifest.parquet")
     dealt = [[out / f"b{shard}_{number}.parquet" for number in range(partitions)] for shard in range(shards)]
     for shard in range(shards):
@@ -108,6 +108,7 @@ def test_blocks_of_a_csv_file(tmp_path: Path) -> None:
     assert skipped["remedy"].str.len().min() > 0
 
 
+@pytest.mark.slow
 @settings_of_hypothesis(max_examples=10, deadline=None)
 @given(
     lines=st.lists(st.sampled_from(["01d889d1,1", "01d8488b0544332211,2", "89d101d8", "", "nothing", "e8", "90"])),

@@ -25,6 +25,8 @@ from pipeline.lab import tables
 from tests import damaged
 from tests.blocks.read.malformed import ELF_FAULTS, inputs, sound_files
 
+pytestmark = pytest.mark.slow
+
 
 def _corpus(folder: Path) -> Corpus:
     sources = {kind: {"kind": kind, "include": [f"{folder}/{kind}/*"]} for kind in ("files", "bhive")}

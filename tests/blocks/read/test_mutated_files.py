@@ -19,7 +19,7 @@ from tests.blocks.read import ordered_files
 from tests.blocks.read.mutated import SUFFIXES, inputs, sound_files
 from tests.blocks.read.ordered_files import Reader, check_sound
 
-pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="GCC is not installed")
+pytestmark = [pytest.mark.skipif(shutil.which("gcc") is None, reason="GCC is not installed"), pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from tests.blocks.read.assembled import PROGRAMS, document, needs_gcc
 from tests.blocks.read.ordered_programs import run
 
 needs_gdb = pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed")
-pytestmark = needs_gcc
+pytestmark = [needs_gcc, pytest.mark.slow]
 
 
 @pytest.mark.parametrize(
@@ -34,7 +35,7 @@ def test_program(name: str, options: list[str], steps: int) -> None:
 
 
 @needs_gdb
-def test_gdb_shows_the_lines_that_the_model_of_it_shows(tmp_path) -> None:
+def test_gdb_shows_the_lines_that_the_model_of_it_shows(tmp_path: Path) -> None:
     rows = (
         "1 5 1", "1 6 1 is_stmt 0", "1 7 1 is_stmt 1", "1 8 1 is_stmt 0", "1 646 1 is_stmt 1 discriminator 3",
         "1 647 1 is_stmt 0 discriminator 3", "1 647 1 is_stmt 1 discriminator 3", "1 9 1",

@@ -66,7 +66,7 @@ def test_reading_a_member(wheel: Path) -> None:
 
 @pytest.mark.parametrize("damage", [lambda content: content[: len(content) // 2], lambda _: b"no zip at all"])
 def test_damaged_wheel_is_named(wheel: Path, damage: object) -> None:
-    wheel.write_bytes(damage(wheel.read_bytes()))  # type: ignore[operator]
+    wheel.write_bytes(damage(wheel.read_bytes()))
     with pytest.raises(SourceError, match=r"qt is damaged .*delete it"):
         distribute(corpus(qt=WHEEL), {"qt": wheel})
 

@@ -151,6 +151,7 @@ def test_row_groups_of_a_small_corpus_are_those_of_a_small_table() -> None:
     assert list(regrouped([blocks])) == list(groups(blocks))
 
 
+@pytest.mark.slow
 def test_merging_holds_one_row_group_of_each_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory: as many rows at once as the runs have in a sixteenth of a partition, whatever the partition's size."""
     rows_joined = []

@@ -11,7 +11,7 @@ from tests.blocks.run.conftest import SETTINGS, block
 def outcome(
     native: Native, text: str, position: int = 0, mode: str = "full", settings: Verification = SETTINGS
 ) -> Swap:
-    block_swaps = swaps(native, block(text), [mode], settings)  # type: ignore[list-item]
+    block_swaps = swaps(native, block(text), [mode], settings)
     return next(swap for swap in block_swaps if swap.position == position)
 
 

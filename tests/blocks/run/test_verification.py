@@ -26,7 +26,7 @@ MIXED = block(
 
 
 def verdicts(native: Native, text: str, *modes: str) -> list[Verdict]:
-    return verify(native, block(text), modes or ("full",), SETTINGS)[0]  # type: ignore[arg-type]
+    return verify(native, block(text), modes or ("full",), SETTINGS)[0]
 
 
 def test_legal_orders_are_equal_and_their_runs_are_counted(native: Native) -> None:
@@ -62,7 +62,7 @@ def test_every_missing_edge_is_detected(native: Native, monkeypatch: pytest.Monk
 
     def without(number: int) -> object:
         def pruned(*arguments: object) -> dependencies.Dag:
-            dag = whole(*arguments)  # type: ignore[arg-type]
+            dag = whole(*arguments)
             return replace(dag, edges=dag.edges[:number] + dag.edges[number + 1 :])
 
         return pruned
@@ -121,6 +121,7 @@ def test_a_block_with_one_order(native: Native) -> None:
     assert verdict.outcome == "single order" and verdict.state_runs == 0
 
 
+@pytest.mark.slow
 def test_shift_counts_of_zero_and_repetitions_run(native: Native) -> None:
     for text in (
         "shl %cl, %eax\n sar %cl, %ebx\n mov %rdx, %rsi",

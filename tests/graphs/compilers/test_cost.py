@@ -12,6 +12,8 @@ from learned_schedulers.graphs.compilers.plan import Plan, members, separate
 from learned_schedulers.graphs.compilers.rates import Rates, frozen_rates
 from tests.graphs.compilers.made import UNIT, drawn, problem
 
+pytestmark = pytest.mark.slow
+
 
 def slowly(fusion: FusionProblem, plan: Plan, rates: Rates) -> float:
     """A literal implementation of the docstring of cost.py."""

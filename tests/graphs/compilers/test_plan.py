@@ -9,6 +9,8 @@ from learned_schedulers.graphs.compilers.levels import FUSED, LEVELS, levels_of,
 from learned_schedulers.graphs.compilers.plan import MOST_OPERATIONS, NOT_WRITTEN, Plan, members, separate, violations
 from tests.graphs.compilers.made import drawn, problem
 
+pytestmark = pytest.mark.slow
+
 GROUPINGS = 100_000
 
 

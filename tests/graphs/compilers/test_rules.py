@@ -78,7 +78,7 @@ def test_every_rule_is_legal(rule: object) -> None:
     rng = np.random.default_rng(1)
     for _ in range(150):
         fusion = drawn(int(rng.integers(2, 40)), rng)
-        assert violations(fusion, rule(fusion)) == []  # type: ignore[operator]
+        assert violations(fusion, rule(fusion)) == []
 
 
 def every_plan(fusion: FusionProblem) -> list[Plan]:

@@ -40,6 +40,7 @@ def speedup(target: targets.Target, order: np.ndarray, placement: np.ndarray) ->
     return float(target.mean.seconds.sum() / target.seconds(order[None], placement[None])[0])
 
 
+@pytest.mark.slow
 def test_the_frozen_strengths_give_the_papers_ratios_on_the_frozen_development_graphs() -> None:
     table = pd.read_csv(judging.FROZEN / "graph_targets.csv").set_index("target")
     figures = pd.read_csv(judging.FROZEN / "calibration.csv")

@@ -34,6 +34,7 @@ def step(environments: list[Environment], rng: np.random.Generator) -> None:
         environment.step(*(part.clone() for part in chosen[0]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sequence", SEQUENCES)
 @given(problems(most=20), st.integers(1, 5), SEEDS)
 @settings(max_examples=60)
@@ -74,7 +75,7 @@ def test_states_that_are_taken_go_their_own_way(sequence: Sequence) -> None:
 
 @pytest.mark.parametrize("sequence", SEQUENCES)
 def test_states_are_the_same_on_two_threads(sequence: Sequence) -> None:
-    if numba.config.NUMBA_NUM_THREADS < 2:
+    if numba.config.NUMBA_NUM_THREADS < 2:  # type: ignore[attr-defined]
         pytest.skip("one thread")
     problem, batch = drawn.problem(np.random.default_rng(2), 40, 4, 0.1), 501
     ended = []

@@ -133,4 +133,4 @@ def test_what_is_no_problem_and_no_sequence_is_refused() -> None:
     with pytest.raises(ValueError, match="a graph without operations"):
         ScheduleEnv(independent(0, 2))
     with pytest.raises(ValueError, match="no sequence 'sorted'; the sequences are any, by_start"):
-        ScheduleEnv(DIAMOND, "sorted")  # type: ignore[arg-type]
+        ScheduleEnv(DIAMOND, "sorted")

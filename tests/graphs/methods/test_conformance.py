@@ -25,6 +25,8 @@ from tests.graphs.methods.exhaustive import shortest
 from tests.graphs.models import small_policies
 from tests.graphs.problems import drawn
 
+pytestmark = pytest.mark.slow
+
 VARIANTS: dict[str, GraphMethodSettings] = {  # every method with each of its kinds of settings
     "annealing": graph_entry("annealing", evaluations=200),
     "annealing on the target": graph_entry("annealing", evaluations=200, sees="target"),

@@ -20,6 +20,8 @@ from learned_schedulers.graphs.methods.rules.ordering import ordered
 from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
 from tests.graphs.problems import drawn
 
+pytestmark = pytest.mark.slow
+
 HDP: dict[str, Any] = {"evaluations": 600, "groups": 16, "width": 16, "stay": 0.0}
 STILL: dict[str, dict[str, Any]] = {  # learning rates that change nothing
     "hdp": {"learning_rate": 1e-12, "grouper_rate": 1e-12},

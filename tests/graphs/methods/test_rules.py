@@ -159,7 +159,7 @@ def test_a_repaired_placement_fits_and_one_that_fits_stays() -> None:
         if (schedule := repaired(tight, placement)) is not None:
             repairs += 1
             assert (peaks(tight, *schedule) <= tight.memory).all()
-            assert repaired(tight, schedule[1])[1].tolist() == schedule[1].tolist()  # type: ignore[index]
+            assert repaired(tight, schedule[1])[1].tolist() == schedule[1].tolist()
     assert repairs >= 25
 
 

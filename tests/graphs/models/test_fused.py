@@ -27,6 +27,7 @@ def log_softmax(scores: np.ndarray) -> np.ndarray:
     return largest - np.log(np.exp(largest).sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sequence", ["any", "by_start"])
 @pytest.mark.parametrize(("n", "devices", "hidden"), [(1, 3, 8), (7, 3, 24), (20, 2, 8), (40, 4, 24)])
 @torch.inference_mode()

@@ -28,6 +28,8 @@ from learned_schedulers.graphs.problems.problem import Transfers
 from learned_schedulers.methods import Unsupported, names
 from tests.graphs.compilers.made import drawn
 
+pytestmark = pytest.mark.slow
+
 RATES = Rates(1.0, 0.0, 1.0, 1.0, 0.5, 0.1, 1.0, 1.0, 1.0)
 SMALL = Settings(width=16, heads=2, segment=16, graph_layers=1, attention_layers=1, samples=5)
 MACHINE = Machine(3, Transfers(0.5, 1.0))

@@ -26,6 +26,8 @@ from tests.graphs.models import small_policies
 from tests.graphs.models.small_policies import SIGMA, TOLD, Steps, policy, probabilities, problem, steps
 from tests.graphs.problems import drawn
 
+pytestmark = pytest.mark.slow
+
 READS = ("once", "every_step")
 SEQUENCES = ("any", "by_start")
 SEEDS = st.integers(0, 2**32 - 1)

@@ -26,6 +26,8 @@ from pipeline.lab.shared_tables import POLICY_HISTORY
 from tests.graphs.models.small_policies import policy, problem, settings
 from tests.graphs.problems import drawn
 
+pytestmark = pytest.mark.slow
+
 TRAINING = [[problem(0, 5), problem(1, 7)], [problem(2, 6, 2)]]
 DEVELOPMENT = [problem(3, 6)]
 

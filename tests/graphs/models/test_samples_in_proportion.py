@@ -16,6 +16,8 @@ from learned_schedulers.graphs.models.policy_training import train
 from learned_schedulers.graphs.problems.problem import Edges, Problem
 from tests.graphs.models.small_policies import settings
 
+pytestmark = pytest.mark.slow
+
 SECONDS = np.array([0.31, 0.52, 0.17, 0.44])
 EDGES = Edges(np.array([0, 1, 1, 1, 1], np.int32), np.array([2], np.int32))
 JOB = Problem(SECONDS, np.ones(4), EDGES, 3)  # 0 -> 2
@@ -61,7 +63,7 @@ def test_leaving_out_the_backward_policy_is_noticed(monkeypatch: pytest.MonkeyPa
     right = rollout.log_probabilities
 
     def without(*arguments: object) -> rollout.LogProbabilities:
-        logs = right(*arguments)  # type: ignore[arg-type]
+        logs = right(*arguments)
         return logs._replace(backward=torch.zeros_like(logs.backward))
 
     monkeypatch.setattr("learned_schedulers.graphs.models.policy_training.log_probabilities", without)

@@ -23,6 +23,8 @@ from learned_schedulers.graphs.plans.placed_run import PlacedRun
 from learned_schedulers.graphs.read.export import graph_of_module
 from learned_schedulers.graphs.read.workloads import WorkloadError, split_of
 
+pytestmark = pytest.mark.slow
+
 
 class Net(nn.Module):
     """Views, parts of one result, a weight that is read twice, a constant, an embedding and a normalisation."""

@@ -109,7 +109,7 @@ def listed(**changes: object) -> Operations:
     n = 4
     nothing = np.zeros(n, np.int64)
     plain = Operations(["add"] * n, np.zeros(n), nothing, nothing, nothing, labels=["a", "b", "c", "d"])
-    return replace(plain, **changes)  # type: ignore[arg-type]
+    return replace(plain, **changes)
 
 
 @pytest.mark.parametrize(

@@ -58,11 +58,11 @@ def test_sets_for_training_development_and_test_share_no_graph_and_real_ones_no_
     unseen = frozen["unseen_real"] | frozen["unseen_small"] | frozen["unseen_synthetic"]
     assert not training & development and not training & unseen and not development & unseen
     families = {
-        name: {family for source in params().graph_sets[name].sources for family in source.families}  # type: ignore[union-attr]
+        name: {family for source in params().graph_sets[name].sources for family in source.families}
         for name in ("training_real", "development_real", "unseen_real")
     }
     assert sum(map(len, families.values())) == len(set.union(*families.values()))
-    seeds = [params().graph_sets[f"{name}_synthetic"].sources[0].seed for name in ("training", "development", "unseen")]  # type: ignore[union-attr]
+    seeds = [params().graph_sets[f"{name}_synthetic"].sources[0].seed for name in ("training", "development", "unseen")]
     assert len(set(seeds)) == 3
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ class Counted(torch.utils._python_dispatch.TorchDispatchMode):
         super().__init__()
         self.flops, self.bytes = 0, 0
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is torch.ops.aten.mm.out:
             self.flops += 2 * args[0].shape[0] * args[0].shape[1] * args[1].shape[1]
         if func is torch.ops.aten.neg_.default:

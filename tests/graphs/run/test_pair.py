@@ -20,6 +20,8 @@ from tests.graphs.problems import drawn
 from tests.graphs.read.drawn import shuffled
 from tests.graphs.run.made import tiny
 
+pytestmark = pytest.mark.slow
+
 needs_two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="schedules are executed on two cores")
 
 

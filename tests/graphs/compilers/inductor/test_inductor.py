@@ -21,7 +21,7 @@ from learned_schedulers.graphs.models.fusing.fusing_network import Fusing
 from learned_schedulers.graphs.models.fusing.inductor import Compiler, Proposal, learned
 from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph as Settings
 
-pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
+pytestmark = [pytest.mark.skipif(bool(missing()), reason=missing()), pytest.mark.slow]
 
 
 @pytest.fixture(autouse=True)

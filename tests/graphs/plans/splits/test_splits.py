@@ -19,6 +19,8 @@ from tests.graphs.plans.splits.drawn_files import drawn
 from tests.graphs.plans.splits.oracle import judged, shortest
 from tests.graphs.read.test_workloads import content, edge, node
 
+pytestmark = pytest.mark.slow
+
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 CHAIN, EXPERT = FIXTURES / "splits/chain.json", FIXTURES / "splits/chain_expert.json"
 SMALL = Settings(width=8, heads=1, graph_layers=1, attention_layers=1, segment=16)
@@ -57,7 +59,7 @@ def test_the_expert_by_hand() -> None:
 )
 def test_broken_rules_are_named(split: dict[int, int], objective: str, message: str) -> None:
     work = read_workload(CHAIN)
-    assert any(message in fault for fault in broken(work, devices_of(work, split), objective))  # type: ignore[arg-type]
+    assert any(message in fault for fault in broken(work, devices_of(work, split), objective))
 
 
 def test_two_devices_that_wait_for_each_other_are_refused(tmp_path: Path) -> None:
@@ -95,15 +97,15 @@ def test_solvers_against_all_splits(seed: int, objective: str, tmp_path: Path) -
     """For the load the programme is exact, for the latency never better than the best split; GO's splits are valid."""
     file = drawn(seed)
     work, best = workload(tmp_path, file), shortest(file, objective)
-    solved = least(work, objective)  # type: ignore[arg-type]
-    by_go = searched(work, objective, 0, 60, SMALL) if work.accelerators + work.cpus else None  # type: ignore[arg-type]
+    solved = least(work, objective)
+    by_go = searched(work, objective, 0, 60, SMALL) if work.accelerators + work.cpus else None
     for devices, seconds in ((solved.devices, solved.seconds), (by_go.devices, by_go.seconds)):
         if devices is None:
             assert np.isinf(seconds)
             continue
         split_files.write(tmp_path / "split.json", work, devices)
         took, valid = judged(file, json.loads((tmp_path / "split.json").read_text()), objective)
-        assert valid and not broken(work, devices, objective)  # type: ignore[arg-type]
+        assert valid and not broken(work, devices, objective)
         assert took == pytest.approx(seconds * 1e3) and took >= best - 1e-9
     if objective == "load":
         assert solved.exact and solved.seconds * 1e3 == pytest.approx(best)
@@ -131,9 +133,9 @@ def test_objectives_and_rules_as_in_plain_python(seed: int, objective: str, tmp_
         devices = rng.integers(0, 4, len(work))
         split_files.write(tmp_path / "split.json", work, devices)
         took, valid = judged(file, json.loads((tmp_path / "split.json").read_text()), objective)
-        assert valid == (not broken(work, devices, objective))  # type: ignore[arg-type]
+        assert valid == (not broken(work, devices, objective))
         if valid:
-            assert cost(work, devices, objective) * 1e3 == pytest.approx(took)  # type: ignore[arg-type]
+            assert cost(work, devices, objective) * 1e3 == pytest.approx(took)
 
 
 def test_the_published_expert_as_in_plain_python() -> None:
@@ -146,7 +148,7 @@ def test_the_published_expert_as_in_plain_python() -> None:
         for name in ("resnet50_inference", "resnet50_inference_expert")
     )
     for objective, milliseconds in (("load", 329.289375), ("latency", 1014.9265625)):
-        assert cost(work, expert, objective) * 1e3 == pytest.approx(milliseconds)  # type: ignore[arg-type]
+        assert cost(work, expert, objective) * 1e3 == pytest.approx(milliseconds)
         assert judged(file, split, objective) == (pytest.approx(milliseconds), False)
     assert ["bytes" in fault for fault in broken(work, expert, "load")] == [True] * 3
 
