@@ -117,7 +117,7 @@ def test_a_module_of_the_current_folder(folder: Path) -> None:
         ("small_module:Data", ["int64:3,5", "3,5,8"], "torch cannot export it"),
         ("small_module:nothing", ["3"], "makes a int, not a torch.nn.Module"),
         ("small_module:Missing", ["3"], "no attribute 'Missing'"),
-        ("no_such_module:Small", ["3"], r"cannot be imported: No module named 'no_such_module'.*\[graphs\]"),
+        ("no_such_module:Small", ["3"], r"cannot be imported: No module named 'no_such_module'.*\[models\]"),
         ("small_module:Small", ["a,b"], "--input a,b: this is not a shape"),
         ("small_module:Small", ["float99:3"], "--input float99:3: this is not a shape"),
         ("small_module:Small", ["3,-1"], "--input 3,-1: this is not a shape"),
