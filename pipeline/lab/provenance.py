@@ -87,9 +87,9 @@ def changes(
 ) -> list[str]:
     """Why today's code gives other numbers; empty where they are current, measured or frozen.
 
-    `behaviour_now`: tables that the tiny corpus gives today (`behaviour.read`); one that is not made any more, or
-    only now, tells nothing. `settings_now`: the experiment's settings, resolved; None: not compared. Settings that both have are
-    compared.
+    `behaviour_now`: tables that the tiny corpus gives today (`behaviour.read`); one that is not made any more, or only
+    now, tells nothing. `settings_now`: the experiment's settings, resolved; None: not compared. Settings that both have
+    are compared.
     """
     why = list(provenance.changed)
     if provenance.frozen or not provenance.behaviour:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Union
+from typing import TYPE_CHECKING, Annotated, Any, Union
 
 from pydantic import BeforeValidator, Field, ValidationError, create_model, model_validator
 
@@ -41,6 +41,10 @@ def _beside(figures: Mapping[Any, Section]) -> Callable[[Any], Any]:
 
 class Params(Section):
     """What all chapters share; `whole` adds the sections and the tasks of the chapters."""
+
+    if TYPE_CHECKING:  # the sections of the chapters
+
+        def __getattr__(self, name: str) -> Any: ...
 
     corpus: Corpus
     split: Split
