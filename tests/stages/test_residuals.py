@@ -14,9 +14,9 @@ from learned_schedulers.section import ConfigError, section
 from pipeline.corpus.tables import DAGS
 from pipeline.lab import tables
 from pipeline.operator.residuals import measure, proposals
+from pipeline.operator.settings import Residuals
 from pipeline.operator.stages import residuals
 from pipeline.operator.tables import RESIDUALS
-from pipeline.reproduction.settings import Residuals
 from tests.analysis import synthetic
 
 pytestmark = pytest.mark.slow
