@@ -2,7 +2,7 @@
 
 Snakemake checks params.yaml whenever it starts, and must not load what methods import: numba, torch, OR-Tools. So only
 the class `Settings` of a file is executed, with those statements at the top level that define what it uses: imports,
-types, constants. They may import typing, pydantic and pipeline.lab.config (tests/config/test_method_files.py).
+types, constants. They may import typing, pydantic and the settings of their wing (tests/config/test_method_files.py).
 """
 
 from __future__ import annotations
