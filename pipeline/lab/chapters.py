@@ -1,7 +1,8 @@
 """The chapters: folders beside `lab`, each with everything about one question.
 
 A chapter is added by adding its folder and deleted by deleting it. What it declares is looked up by the names of its
-modules: `rules.smk`, `settings.py`, `tables.py`, `numbers.py`, `summaries.py`, `stages/`, `claims.py` and `page/`; each may be missing.
+modules: `rules.smk`, `settings.py`, `tables.py`, `numbers.py`, `summaries.py`, `stages/`, `claims.py` and `page/`; each
+may be missing.
 """
 
 from __future__ import annotations
