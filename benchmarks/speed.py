@@ -24,7 +24,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, NamedTuple, TypeVar, get_args
+from typing import Annotated, NamedTuple, TypeVar, get_args
 
 import click
 import numba
@@ -33,7 +33,7 @@ import torch
 import typer
 from tqdm import tqdm
 
-from benchmarks.publishing import PUBLISHED, publish
+from benchmarks.publishing import PUBLISHED, of_rounds, publish
 from learned_schedulers.graphs.devices import targets
 from learned_schedulers.graphs.devices.limits import memory_limit
 from learned_schedulers.graphs.devices.simulator import makespans
@@ -69,12 +69,6 @@ def in_turns(work: Mapping[Key, Callable[[], object]], rounds: int) -> dict[Key,
             if number:
                 seconds[key].append(time.perf_counter() - began)
     return {key: np.array(of_key) for key, of_key in seconds.items()}
-
-
-def of_rounds(place: Mapping[str, str], quantity: Quantity, values: np.ndarray) -> Row:
-    """A row: the median round, with the least and the most."""
-    numbers = (float(np.median(values)), float(values.min()), float(values.max()), len(values))
-    return row({"seed": "all", **place}, quantity, *numbers, over="rounds")
 
 
 def near(n: int, rng: np.random.Generator) -> Problem:
@@ -236,14 +230,13 @@ class Subject(NamedTuple):
 
     rows: Callable[[int], Iterator[Row]]  # is told the number of rounds
     rounds: int
-    methods: tuple[str, ...]  # modules of schedulers that are imported by their names
 
 
 SUBJECTS = {
-    "simulator": Subject(simulator, 9, ("random_valid",)),
-    "environment": Subject(environment, 21, ()),
-    "sampling": Subject(sampling, 5, ("gflownet",)),
-    "placing": Subject(placing, 3, ("go", "hdp", "node_by_node", "decision_annealing")),
+    "simulator": Subject(simulator, 9),
+    "environment": Subject(environment, 21),
+    "sampling": Subject(sampling, 5),
+    "placing": Subject(placing, 3),
 }
 
 
@@ -260,9 +253,7 @@ def main(
     count = rounds or timed.rounds
     table = results([{**measured, "experiment": folder.name} for measured in timed.rows(count)])
     print(table[["set", "target", "method", "lengths", "metric", "baseline", "value"]].to_string(index=False))
-    options: dict[str, Any] = {"rounds": count}
-    modules = ["benchmarks.speed", *(f"learned_schedulers.graphs.methods.{name}" for name in timed.methods)]
-    publish(folder, {"results": table}, options, modules)
+    publish(folder, {"results": table}, {"rounds": count})
 
 
 if __name__ == "__main__":

@@ -18,14 +18,9 @@ from learned_schedulers.graphs.environment.batched import Environment, Sequence
 from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.operators.threads import share
 
-_ONES, _HIGH = (
-    np.uint64(0x0101010101010101),
-    np.uint64(0x8080808080808080),
-)  # lowest and highest bit of each of eight bytes
-_TOP, _BITS = (
-    np.uint64(56),
-    np.uint64(7),
-)  # shifts: of the last byte to the first; of a byte's highest bit to its lowest
+# Lowest and highest bit of each of eight bytes; shifts of the last byte to the first, of a highest bit to the lowest.
+_ONES, _HIGH = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
+_TOP, _BITS = np.uint64(56), np.uint64(7)
 
 
 class _Graph(NamedTuple):

@@ -69,9 +69,8 @@ class Network(nn.Module):
         numbers, width = OPERATION_NUMBERS + GRAPH_NUMBERS, settings.width
         self.groups, self.devices, self.spread = settings.groups, devices, settings.spread
         self.grouper = nn.Sequential(nn.Linear(numbers, width), nn.ReLU(), zero_linear(width, settings.groups))
-        self.embed = nn.Linear(
-            numbers + 3 + settings.groups, width
-        )  # a group's means, its shares, its edges to other groups
+        # A group's means, its shares, its edges to other groups.
+        self.embed = nn.Linear(numbers + 3 + settings.groups, width)
         self.reader = nn.LSTM(width, width, bidirectional=True, batch_first=True)
         self.placer = nn.LSTM(2 * width + devices, 2 * width, batch_first=True)
         self.attend = nn.Linear(2 * width, 2 * width, bias=False)
@@ -87,9 +86,8 @@ class Network(nn.Module):
         noise = -torch.empty(self.groups, count, self.devices).exponential_(generator=generator).log()  # Gumbel's
         device = self.draw(memory.detach(), noise)
         device_logs = self.logs(memory, device)
-        placed = (device_logs.gather(2, device[..., None]).squeeze(2) * nonempty).sum(
-            1
-        )  # an empty group decides nothing
+        # An empty group decides nothing.
+        placed = (device_logs.gather(2, device[..., None]).squeeze(2) * nonempty).sum(1)
         entropy = -(device_logs.exp() * device_logs).sum((1, 2)).mean()
         placements = device.gather(1, group).numpy().astype(np.int32)
         return placements, logs.gather(1, group.T).sum(0) + placed, entropy

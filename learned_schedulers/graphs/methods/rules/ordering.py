@@ -59,12 +59,10 @@ def _order(
 ) -> None:
     """parent_counts: (n,), the number of parents of each operation."""
     n = len(seconds)
-    # Two heaps for each device; those of device d are in begins[d]:begins[d + 1].
-    ready_keys, ready = (
-        np.empty(n),
-        np.empty(n, np.int32),
-    )  # operations that may start when the device is free, by priority
-    later_keys, later = np.empty(n), np.empty(n, np.int32)  # those whose parents are scheduled, by release
+    # Two heaps for each device, in begins[d]:begins[d + 1]: `ready` has the operations that may start when the device
+    # is free, by priority, and `later` those whose parents are scheduled, by release.
+    ready_keys, ready = np.empty(n), np.empty(n, np.int32)
+    later_keys, later = np.empty(n), np.empty(n, np.int32)
     release, begins = np.empty(n), np.zeros(n_devices + 1, np.int64)
     for s in range(len(orders)):
         placement = placements[s]
