@@ -55,8 +55,7 @@ def evaluated(problem: Problem, orders: np.ndarray, placements: np.ndarray) -> E
     Raises ValueError that names the first invalid schedule.
     """
     orders, placements = (np.ascontiguousarray(values, np.int32) for values in (orders, placements))
-    parents, children, transfers = problem.parents, problem.children, problem.transfers
-    delays = transfers.slope * problem.sizes + transfers.delay
+    parents, children, delays = problem.parents, problem.children, problem.delays
     ends = np.full(placements.shape, np.nan)
     fault = run(parents.offsets, parents.targets, problem.seconds, delays, problem.devices, orders, placements, ends)
     if fault >= 0:

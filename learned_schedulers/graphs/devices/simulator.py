@@ -37,13 +37,13 @@ def _simulated(problem: Problem, orders: np.ndarray, placements: np.ndarray) -> 
         raise ValueError(
             f"orders {orders.shape} and placements {placements.shape} of {shape[1]} operations; both must be {shape}"
         )
-    parents, transfers = problem.parents, problem.transfers
+    parents = problem.parents
     ends = np.full(shape, np.nan)
     fault = run(
         parents.offsets,
         parents.targets,
         problem.seconds,
-        transfers.slope * problem.sizes + transfers.delay,
+        problem.delays,
         problem.devices,
         np.ascontiguousarray(orders, np.int32),
         np.ascontiguousarray(placements, np.int32),

@@ -39,7 +39,7 @@ from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.ordering import ordered
-from learned_schedulers.graphs.methods.rules.proposing import improvements, nothing_fits
+from learned_schedulers.graphs.methods.rules.proposing import improvements, of_search
 from learned_schedulers.graphs.models.whole_graph.network import zero_linear
 from learned_schedulers.graphs.models.whole_graph.search import losses
 from learned_schedulers.graphs.models.whole_graph.surroundings import GRAPH_NUMBERS, OPERATION_NUMBERS, Surroundings
@@ -195,10 +195,7 @@ class Hdp:
             optimiser.step()
             remaining -= count
         assert best is not None  # a budget has one evaluation at least
-        if not best.fits[0]:
-            return nothing_fits(best, budget.evaluations)
-        stats = improvements(np.concatenate(costs), time.perf_counter() - began)
-        return Proposals(best.orders, best.placements, stats=stats)
+        return of_search(best, np.concatenate(costs), began)
 
 
 make = Hdp

@@ -35,10 +35,10 @@ class Drawing:
         self._total = float(environment.seconds.sum()) or 1.0
         self._remaining = n
         vectors = graph.vectors[:-1].numpy()
-        children, parents, transfers = problem.children, problem.parents, problem.transfers
+        children, parents = problem.children, problem.parents
         self._operations = kernels.Operations(
             seconds=problem.seconds,
-            delays=transfers.slope * problem.sizes + transfers.delay,
+            delays=problem.delays,
             tails=problem.tails,
             lengths=(problem.seconds / (self._unit + problem.seconds)).astype(np.float32),
             child_offsets=children.offsets,

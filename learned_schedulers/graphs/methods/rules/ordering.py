@@ -21,13 +21,13 @@ def ordered(problem: Problem, placements: np.ndarray, priorities: np.ndarray | N
     orders = np.empty(placements.shape, np.int32)
     if priorities is None:
         priorities = np.broadcast_to(problem.tails, placements.shape)
-    children, waiting, transfers = problem.children, np.diff(problem.parents.offsets), problem.transfers
+    children, waiting = problem.children, np.diff(problem.parents.offsets)
     _order(
         children.offsets,
         children.targets,
         waiting,
         problem.seconds,
-        transfers.slope * problem.sizes + transfers.delay,
+        problem.delays,
         problem.devices,
         np.ascontiguousarray(priorities, np.float64),
         np.ascontiguousarray(placements, np.int32),
