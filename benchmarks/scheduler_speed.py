@@ -15,8 +15,6 @@ median of the series' medians, with the smallest and largest round of all.
 
 from __future__ import annotations
 
-import time
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -28,7 +26,7 @@ import pandas as pd
 import torch
 import typer
 
-from benchmarks.publishing import PUBLISHED, of_rounds, publish
+from benchmarks.publishing import PUBLISHED, in_turns, of_rounds, publish
 from learned_schedulers.blocks.methods import Budget, Decoding, Method, make
 from learned_schedulers.blocks.problems import instructions as instruction_encodings
 from learned_schedulers.blocks.problems.batches import by_length
@@ -174,14 +172,7 @@ def _seconds(
             }
         else:
             runs[name, "none"] = partial(_solve, method, budget, batches)
-    seconds = defaultdict(list)
-    for turn in range(rounds + 1):
-        for place, run in runs.items():
-            start = time.perf_counter()
-            run()
-            if turn:
-                seconds[place].append(time.perf_counter() - start)
-    return {place: np.array(times) for place, times in seconds.items()}
+    return in_turns(runs, rounds)
 
 
 if __name__ == "__main__":
