@@ -99,7 +99,7 @@ def _anneal(
     """
     parents, parent_offsets = graph.parents, graph.parent_offsets
     children, child_offsets = graph.children, graph.child_offsets
-    seconds, delays, costs = graph.seconds, graph.delays, results.costs
+    seconds, costs = graph.seconds, results.costs
     n = order.shape[1]
     slots, ends = np.empty(n, np.int64), np.empty((1, n))
     for t in range(n):
@@ -122,7 +122,7 @@ def _anneal(
         cost = 0.0
         for draw in range(len(seconds)):
             ends[:] = np.nan
-            run(parent_offsets, parents, seconds[draw], delays, n_devices, order, placement, ends)
+            run(graph, seconds[draw], n_devices, order, placement, ends)
             cost += ends.max() / len(seconds)
         costs[move + 1] = cost
         if filled < len(best_costs) or cost < best_costs[worst]:
