@@ -24,8 +24,8 @@ class Evaluated:
 
     def __getitem__(self, chosen: slice | list[int] | np.ndarray) -> Evaluated:
         """The chosen schedules."""
-        arrays = (self.orders, self.placements, self.seconds, self.ends, self.peaks)
-        return Evaluated(*(array[chosen] for array in arrays), memory=self.memory)
+        seconds, ends, peaks = self.seconds[chosen], self.ends[chosen], self.peaks[chosen]
+        return Evaluated(self.orders[chosen], self.placements[chosen], seconds, ends, peaks, self.memory)
 
     @property
     def fits(self) -> np.ndarray:

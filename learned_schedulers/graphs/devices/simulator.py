@@ -38,8 +38,8 @@ def _simulated(problem: Problem, orders: np.ndarray, placements: np.ndarray) -> 
             f"orders {orders.shape} and placements {placements.shape} of {shape[1]} operations; both must be {shape}"
         )
     ends = np.full(shape, np.nan)
-    contiguous = (np.ascontiguousarray(values, np.int32) for values in (orders, placements))
-    fault = run(problem.arrays, problem.seconds, problem.devices, *contiguous, ends)
+    arrays = [np.ascontiguousarray(values, np.int32) for values in (orders, placements)]
+    fault = run(problem.arrays, problem.seconds, problem.devices, arrays[0], arrays[1], ends)
     if fault >= 0:
         raise ValueError(_reason(problem, *divmod(fault, shape[1]), orders, placements))
     return ends
