@@ -41,6 +41,8 @@ for name in ("experiments", "graphs"):
 for file in chapters.files("rules.smk"):
 
     include: str(file)
+    # Snakemake lets the file's folder come first, where a chapter's `numbers` would stand for Python's.
+    sys.path.remove(str(file.parent))
 
 
 include: "pipeline/lab/rules/publish.smk"

@@ -81,7 +81,7 @@ class Cost(NamedTuple):
 
 def _stage_of(command: list[str]) -> str:
     """`ingest` of `python -m pipeline ingest ...`; shells that start it do not count."""
-    return command[3] if command[1:3] == ["-m", "pipeline.lab.stages"] and len(command) > 3 else ""
+    return command[3] if command[1:3] == ["-m", "pipeline"] and len(command) > 3 else ""
 
 
 def watched(command: list[str], folder: Path) -> Cost:

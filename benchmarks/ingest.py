@@ -95,7 +95,7 @@ def _two_at_a_time(commands: list[list[str]]) -> None:
 
 
 def _stage(name: str, **options: object) -> list[str]:
-    words = [sys.executable, "-m", "pipeline.lab.stages", name]
+    words = [sys.executable, "-m", "pipeline", name]
     for option, value in options.items():
         words += [f"--{option.replace('_', '-')}", *map(str, value if isinstance(value, list) else [value])]
     return words

@@ -30,7 +30,8 @@ def write(processors: list[str], tables_now: dict[str, str]) -> None:
 def make(folder: Path) -> dict[str, str]:
     """All that the pipeline makes in a copy of the repository, and all that is published in it."""
     run(folder, "snakemake", "-j2")
-    run(folder, "snakemake", "-j2", *(f"data/published/{name}.done" for name in PUBLISHED if name not in TIMED))
+    computed = [f"data/published/{name}.done" for name in PUBLISHED if name not in TIMED]
+    run(folder, "snakemake", "-j2", *computed, "data/graphs/sets/tiny_executed.parquet")  # the last one: of TIMED
     return tables(folder)
 
 

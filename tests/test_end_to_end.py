@@ -107,7 +107,7 @@ LEARNED = {"train"} | DECODED
             '"""\n',
             {"schedule_graphs", "judge_graphs"} | EVALUATED_GRAPHS,
         ),
-        ("pipeline/lab/page/index/page.md.j2", "#", "##", SHOWN),
+        ("pipeline/lab/page/front.md.j2", "#", "##", SHOWN),
         ("pipeline/lab/stages/track.py", '"""', '"""\n', {"track", "all"}),
     ],
 )

@@ -96,7 +96,7 @@ def track_all_at_once(clones: dict[str, Path], uri: str) -> None:
             [
                 sys.executable,
                 "-m",
-                "pipeline.lab.stages",
+                "pipeline",
                 "track",
                 "--settings",
                 json.dumps({CLONES[name][0]: SETTINGS}),

@@ -82,7 +82,7 @@ def training_begun(run: subprocess.Popen[str], folder: Path) -> psutil.Process:
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while time.monotonic() < deadline and run.poll() is None:
         if any((folder / ".cache/checkpoints").glob("*.pt")):
-            training = process(["pipeline.lab.stages", "train"], folder)
+            training = process(["pipeline", "train"], folder)
             if training is not None:
                 return training
         time.sleep(0.05)

@@ -129,7 +129,7 @@ def jobs(folder: Path) -> list[Job]:
         name = "".join(part.removeprefix("@") for part in path.relative_to(records).parts)
         record = json.loads(path.read_text())
         command = record.get("shellcmd") or ""
-        if "pipeline.lab.stages" in command:
+        if "pipeline" in command:
             outputs.setdefault(command, []).append(urlsafe_b64decode(name).decode())
             content[command] = record
     listed = []

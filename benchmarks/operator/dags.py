@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.reproduction.stages.residuals import drawn
+from pipeline.operator.stages.residuals import drawn
 
 SEED = 20190623
 _EDGES = 2  # dependencies for each instruction of a random DAG

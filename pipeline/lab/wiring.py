@@ -63,6 +63,8 @@ def may_import(importer: str, imported: str) -> bool:
     mine, other = room(importer), room(imported)
     if mine == other or other in ("", *WINGS):  # the packages of the wings hold docstrings alone
         return True
+    if mine in WINGS:  # the package offers names of its rooms
+        return other.split(".")[0] == mine or other == "public"
     if importer.startswith(LIBRARY):
         return other in RANKS and RANKS[other] < RANKS[mine] and {mine.split(".")[0], other.split(".")[0]} != set(WINGS)
     return not other.startswith(LABORATORY) or other == LAB or imported == f"{other}.tables" or imported == LABORATORY

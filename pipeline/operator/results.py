@@ -8,7 +8,6 @@ import pandas as pd
 from pipeline.lab.rows import Quantity, Row, results, row
 
 OURS = ("extrapolated", "nearest")  # the two that end at a feasible point
-ALONE = "extrapolated_alone"  # `extrapolated` without its fall-back
 LARGE = 32  # least size for the growth: start-up costs dominate smaller ones
 _RESIDUALS = ("residual_median", "residual_p99", "residual_max", "within_share", "straggler_share")
 _SPEED = {  # metric -> column of table `peers`

@@ -6,6 +6,8 @@ import pyarrow as pa
 
 from pipeline.lab.table import Table
 
+ALONE = "extrapolated_alone"  # a method of table RESIDUALS: `extrapolated` without its fall-back
+
 # The projection and its peers (benchmarks/operator): one row per case; a failed case has a reason and no figures.
 PEERS = Table(
     "peers",
@@ -24,4 +26,26 @@ PEERS = Table(
             ("reason", pa.string()),  # reason without figures
         ]
     ),
+)
+
+# One row per (length, kind of proposal, method, iterations): violations left by POPOCS (residuals.py).
+RESIDUALS = Table(
+    "residuals",
+    pa.schema(
+        [
+            ("n_instructions", pa.int16()),
+            ("proposal", pa.string()),  # softmax: rows of softmax(logits) | logits
+            ("method", pa.string()),  # cyclic | extrapolated | extrapolated_alone | nearest
+            ("iterations", pa.int32()),  # maximum; 0 for nearest, which does not iterate
+            ("is_default", pa.bool_()),  # the operator's own number of iterations
+            ("n_blocks", pa.int64()),
+            ("edges_mean", pa.float64()),  # dependencies of a block
+            ("residual_median", pa.float64()),  # over blocks: largest violation of any constraint, float32 results
+            ("residual_p99", pa.float64()),
+            ("residual_max", pa.float64()),
+            ("within_share", pa.float64()),  # blocks whose residual is at or below the tolerance
+            ("straggler_share", pa.float64()),  # blocks that the iterations leave above it, float64; else NaN
+        ]
+    ),
+    "data/residuals/residuals.parquet",
 )

@@ -1,4 +1,4 @@
-"""POCSNet's experiment: tokens -> train -> (schedule, judge, evaluate) -> sweep, examples; and its operator's residuals."""
+"""POCSNet's experiment: tokens -> train -> (schedule, judge, evaluate) -> sweep, examples."""
 
 from pipeline.reproduction.settings import Reproduction
 
@@ -86,19 +86,7 @@ rule examples:
     shell: stage("examples", "n_blocks")
 
 
-rule residuals:
-    input:
-        src=src("residuals"),
-        dags=path("dags", corpus="released", dependencies="full"),
-    output:
-        out=path("residuals"),
-    params:
-        settings=section("residuals"),
-    message: "Projecting onto the dependencies of real blocks: violations against iterations"
-    shell: stage("residuals", "settings")
-
-
-COMPLETE |= {"tokens": rules.tokens.output, "residuals": rules.residuals.output}
+COMPLETE["tokens"] = rules.tokens.output
 for name in P.report.experiments:
     chosen = P.experiments[name]
     if isinstance(chosen, Reproduction):

@@ -8,8 +8,7 @@ import pytest
 
 from pipeline.lab.shared_tables import RESULTS
 from pipeline.operator import results as operator_results
-from pipeline.operator.tables import PEERS
-from pipeline.reproduction.tables import RESIDUALS
+from pipeline.operator.tables import PEERS, RESIDUALS
 
 
 def residuals() -> pd.DataFrame:

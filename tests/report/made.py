@@ -12,7 +12,7 @@ from pipeline.lab.page import build
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.pages import Page, pages
 from pipeline.lab.shared_tables import KEY, RESULTS
-from pipeline.reproduction.tables import RESIDUALS
+from pipeline.operator.tables import RESIDUALS
 
 NETWORKS = ["sinkhorn", "popocs_20", "popocs_40", "popocs_60", "popocs_150"]
 BASELINES = ["random_legal", "input_order", "critical_path", "gcc"]

@@ -17,6 +17,7 @@ from pipeline.lab import places, tables
 from pipeline.lab.config.params import load
 from pipeline.lab.graph_table import FROZEN_PLACEMENTS, read_graphs, write_graphs
 from pipeline.lab.shared_tables import PLACEMENTS
+from pipeline.lab.wiring import ROOT
 from pipeline.placement.stages import (
     judge_placements,
     place_graphs,
@@ -56,7 +57,9 @@ def test_a_set_holds_the_graphs_of_its_size(graphs: Path, tmp_path: Path) -> Non
 def test_a_schedule_that_the_memory_does_not_hold_is_refused(graphs: Path, tmp_path: Path) -> None:
     place = {"experiment": "e", "graph_set": "s", "method": "go", "seed": 0}
     path = tmp_path / places.path("placements", **place)
-    place_graphs.main(json.dumps({"method": "go", "evaluations": 20}), MACHINES, 0, graphs, FROZEN_PLACEMENTS, path)
+    place_graphs.main(
+        json.dumps({"method": "go", "evaluations": 20}), MACHINES, 0, graphs, ROOT / FROZEN_PLACEMENTS, path
+    )
     placed = tables.read(PLACEMENTS, path)
     placed["placement"] = [np.zeros(65, np.int16)] * len(placed)
     placed["order"] = [np.arange(65, dtype=np.int32)] * len(placed)
@@ -72,7 +75,7 @@ def test_what_the_page_draws_is_the_schedule(graphs: Path, tmp_path: Path) -> No
         settings = {"method": "repaired"} if method == "placed_heft" else {"method": "expert"}
         place = {"experiment": "e", "graph_set": "s", "method": method, "seed": 0}
         outputs.append(tmp_path / places.path("placements", **place))
-        place_graphs.main(json.dumps(settings), MACHINES, 0, graphs, FROZEN_PLACEMENTS, outputs[-1])
+        place_graphs.main(json.dumps(settings), MACHINES, 0, graphs, ROOT / FROZEN_PLACEMENTS, outputs[-1])
     shown = {"set": "s", "graph": "light_squeezenet forward", "link": "nvlink", "methods": ["placed_heft"]}
     operations, memory = tmp_path / "operations.parquet", tmp_path / "held.parquet"
     placement_examples.main(json.dumps(shown), MACHINES, graphs, outputs, operations, memory)

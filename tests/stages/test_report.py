@@ -16,7 +16,8 @@ from pipeline.lab.page.pages import files as page_files
 from pipeline.lab.shared_tables import GANTTS, HISTORY, KEY, RESULTS
 from pipeline.lab.stages import report
 from pipeline.lab.wiring import ROOT
-from pipeline.reproduction.tables import EXAMPLES, RESIDUALS, SWEEP
+from pipeline.operator.tables import RESIDUALS
+from pipeline.reproduction.tables import EXAMPLES, SWEEP
 from tests.report import made
 
 PUBLISHED = ROOT / "reports/published"

@@ -13,10 +13,10 @@ from learned_schedulers.operators.popocs import popocs, residual
 from learned_schedulers.section import ConfigError, section
 from pipeline.corpus.tables import DAGS
 from pipeline.lab import tables
-from pipeline.reproduction.residuals import measure, proposals
-from pipeline.reproduction.settings import Residuals
-from pipeline.reproduction.stages import residuals
-from pipeline.reproduction.tables import RESIDUALS
+from pipeline.operator.residuals import measure, proposals
+from pipeline.operator.settings import Residuals
+from pipeline.operator.stages import residuals
+from pipeline.operator.tables import RESIDUALS
 from tests.analysis import synthetic
 
 pytestmark = pytest.mark.slow

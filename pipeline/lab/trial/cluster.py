@@ -12,7 +12,7 @@ from types import TracebackType
 
 import psutil
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SCRIPT = ROOT / "profiles/slurm/trial_cluster.sh"
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from pipeline.lab import tables
 from pipeline.lab.page.prepared import Files, Prepared
 from pipeline.operator.results import residual_rows
-from pipeline.reproduction.tables import RESIDUALS
+from pipeline.operator.tables import RESIDUALS
 
 
 def prepared(files: Files, params: Mapping[str, Any]) -> Prepared:

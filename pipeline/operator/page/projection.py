@@ -13,7 +13,8 @@ from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.numbers import cell, count, number, percent
 from pipeline.lab.page.plots import drawings, key, legend, logarithmic
 from pipeline.lab.page.tables import Column, Table, columns, of, records, table
-from pipeline.operator.results import ALONE, OURS, exponents
+from pipeline.operator.results import OURS, exponents
+from pipeline.operator.tables import ALONE
 
 METHODS = ["cyclic", ALONE, "nearest"]
 # Okabe & Ito, 2008: our methods are blue and green, the paper's loop is orange.

@@ -14,9 +14,9 @@ from learned_schedulers.section import section
 from pipeline.corpus.tables import DAGS
 from pipeline.lab import tables
 from pipeline.lab.stages import options
-from pipeline.reproduction import residuals
-from pipeline.reproduction.settings import Residuals
-from pipeline.reproduction.tables import RESIDUALS
+from pipeline.operator import residuals
+from pipeline.operator.settings import Residuals
+from pipeline.operator.tables import RESIDUALS
 
 
 def main(settings: options.Settings, dags: options.Dags, out: options.Out) -> None:

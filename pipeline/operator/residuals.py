@@ -20,8 +20,8 @@ from learned_schedulers.operators import reference
 from learned_schedulers.operators.batch import Batch
 from learned_schedulers.operators.orders import partial_orders
 from learned_schedulers.operators.popocs import ITERATIONS, popocs, residual
-from pipeline.reproduction.settings import Residuals
-from pipeline.reproduction.tables import ALONE, RESIDUALS
+from pipeline.operator.settings import Residuals
+from pipeline.operator.tables import ALONE, RESIDUALS
 
 
 def relations(dags: pd.DataFrame, n: int) -> np.ndarray:

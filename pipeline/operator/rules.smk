@@ -1,0 +1,16 @@
+"""Residuals of the projection on real blocks."""
+
+
+rule residuals:
+    input:
+        src=src("residuals"),
+        dags=path("dags", corpus="released", dependencies="full"),
+    output:
+        out=path("residuals"),
+    params:
+        settings=section("residuals"),
+    message: "Projecting onto the dependencies of real blocks: violations against iterations"
+    shell: stage("residuals", "settings")
+
+
+COMPLETE["residuals"] = rules.residuals.output
