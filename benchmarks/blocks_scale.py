@@ -252,10 +252,9 @@ def main(
             print(pd.DataFrame(of_rules).drop(columns="blocks").to_string(), flush=True)
     frames = {"scale_sizes": pd.DataFrame(sizes), "scale_rules": pd.DataFrame(rule_rows)}
     frames["results"] = results(_rows(sizes))
-    stages = [f"pipeline.lab.stages.{rule}" for rule in _FILES]
     settings = {"millions": sorted(millions), "cores": CORES, "blocks_a_job": BLOCKS_A_JOB, "seed": SEED}
     settings |= {"real_share": made_blocks.REAL_SHARE, "lines": made_blocks.LINES}
-    publish(out, frames, settings, ["benchmarks.blocks_scale", *stages], [blocks])
+    publish(out, frames, settings, [blocks])
     print(frames["results"][["set", "metric", "value", "low", "high"]].to_string())
 
 

@@ -270,12 +270,9 @@ def main(
     results = rows.results(of_corpus + of_programs)
     names = ["share_of_corpus", "instructions", "seconds", "peak_memory_gb"]
     frames = {"results": results, "growth": pd.DataFrame(growth, columns=names)}
-    stages = [
-        f"pipeline.lab.stages.{name}" for name in ("manifest", "ingest", "deduplicate", "join_partitions", "dags")
-    ]
     settings = {"corpus": corpus.model_dump(mode="json"), "pairs": pairs, "cores": CORES}
     settings |= {"allowed_times_objdump": ALLOWED_TIMES, "allowed_start_seconds": ALLOWED_START_SECONDS}
-    publish(out, frames, settings, ["benchmarks.ingest", *stages])
+    publish(out, frames, settings)
     print(
         json.dumps(
             {f"{row.set} {row.metric}": [row.low, row.value, row.high] for row in results.itertuples()}, indent=1

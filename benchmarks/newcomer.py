@@ -18,11 +18,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
-import numpy as np
 import typer
 
-from benchmarks.publishing import PUBLISHED, publish
-from pipeline.lab.rows import Quantity, results, row
+from benchmarks.publishing import PUBLISHED, of_rounds, publish
+from pipeline.lab.rows import Quantity, results
 
 _ROUNDS = 3
 ROOT = Path(__file__).parents[1]
@@ -48,17 +47,9 @@ def main(
         for metric, value in minutes_of_a_newcomer(lines).items():
             minutes.setdefault(metric, []).append(value)
             print(f"{metric}: {value:.2f} minutes", flush=True)
-    rows = [
-        row(
-            {"experiment": output.name, "method": "readme", "target": "this_machine"},
-            Quantity(metric, unit="minutes"),
-            *(float(np.median(values)), min(values), max(values), rounds),
-            over="rounds",
-            seed="all",
-        )
-        for metric, values in minutes.items()
-    ]
-    publish(output, {"results": results(rows)}, {"rounds": rounds, "lines": lines}, ["benchmarks.newcomer"])
+    place = {"experiment": output.name, "method": "readme", "target": "this_machine"}
+    rows = [of_rounds(place, Quantity(metric, unit="minutes"), values, rounds) for metric, values in minutes.items()]
+    publish(output, {"results": results(rows)}, {"rounds": rounds, "lines": lines})
 
 
 def minutes_of_a_newcomer(lines: list[str]) -> dict[str, float]:

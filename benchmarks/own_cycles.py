@@ -62,7 +62,7 @@ def main(
             print(f"{shown['target']:<11} {shown['dependencies']:<14} {shown['method']:<9} {numbers}")
     settings = {"set": chosen, "blocks": len(codes), "samples": _SAMPLES, "confidence": _CONFIDENCE}
     weights = [NETWORK, IMITATOR, *map(policy_file, TARGETS)]
-    publish(output, {"results": results(rows)}, settings, ["benchmarks.own_cycles"], inputs, weights)
+    publish(output, {"results": results(rows)}, settings, inputs, weights)
 
 
 def _of_target(target: Target, codes: list[bytes], chosen: str, binary: str) -> list[Row]:

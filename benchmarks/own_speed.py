@@ -29,7 +29,7 @@ import psutil
 import pyarrow.parquet as pq
 import typer
 
-from benchmarks.publishing import PUBLISHED, publish
+from benchmarks.publishing import PUBLISHED, of_rounds, publish
 from learned_schedulers.blocks.order.methods import NETWORK, policy_file
 from pipeline.lab.places import path
 from pipeline.lab.rows import Quantity, Row, results, row
@@ -69,8 +69,7 @@ def main(
             rows += _streamed(folder, source, streamed)
     os.sched_setaffinity(0, allowed)
     settings = {"cores": _CORES, "rounds": _ROUNDS, "lines": lines, "streamed": streamed, "target": _TARGET}
-    modules = ["benchmarks.own_speed", "learned_schedulers.command.main"]
-    publish(output, {"results": results(rows)}, settings, modules, inputs, [NETWORK, policy_file(_TARGET)])
+    publish(output, {"results": results(rows)}, settings, inputs, [NETWORK, policy_file(_TARGET)])
 
 
 def _lines(blocks: Path, size: int) -> list[bytes]:
@@ -120,9 +119,10 @@ def _timed(folder: Path, by: str, source: list[bytes]) -> list[Row]:
         (Quantity("start_up_seconds", unit="seconds"), start_up),
         (Quantity("command_seconds", unit="seconds"), whole),
     ):
-        numbers = (float(np.median(values)), float(values.min()), float(values.max()), len(source))
-        print(f"{by} {quantity.metric}: {numbers[0]:,.1f} ({numbers[1]:,.1f} to {numbers[2]:,.1f})", flush=True)
-        rows.append(row(place, quantity, *numbers, over="rounds"))
+        timed = of_rounds(place, quantity, values, len(source))
+        spread = f"{timed['low']:,.1f} to {timed['high']:,.1f}"
+        print(f"{by} {quantity.metric}: {timed['value']:,.1f} ({spread})", flush=True)
+        rows.append(timed)
     lost = _lost(folder, source)
     print(f"{by} lost_lines: {lost}", flush=True)
     return [*rows, row(place, Quantity("lost_lines", unit="count"), float(lost), n=len(source))]

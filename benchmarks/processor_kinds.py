@@ -85,13 +85,7 @@ def main(
                 print(f"{kind}: {table}: {different} of {n:,} values differ")
                 place = {"experiment": output.name, "set": "tiny", "method": table, "judge": kind}
                 rows.append(row(place, Quantity("values_that_differ", unit="count"), float(different), n=n, seed="all"))
-    settings = {"kinds": kind_names, "targets": TARGETS}
-    publish(
-        output,
-        {"results": results(rows)},
-        settings,
-        ["benchmarks.processor_kinds", "pipeline.reproduction.stages.train"],
-    )
+    publish(output, {"results": results(rows)}, {"kinds": kind_names, "targets": TARGETS})
 
 
 def shim(folder: Path, emulator: str, kind: str) -> None:

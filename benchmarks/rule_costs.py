@@ -89,7 +89,7 @@ def main(
     """Renew the declared memory and time of the rules that were measured."""
     rules = sorted(
         line.split()[1].rstrip(":")
-        for path in sorted(Path("rules").glob("*.smk"))
+        for path in sorted(Path("pipeline").rglob("*.smk"))
         for line in path.read_text().splitlines()
         if line.startswith("rule ")
     )

@@ -15,8 +15,6 @@ median of the series' medians, with the smallest and largest round of all.
 
 from __future__ import annotations
 
-import time
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -28,7 +26,7 @@ import pandas as pd
 import torch
 import typer
 
-from benchmarks.publishing import PUBLISHED, publish
+from benchmarks.publishing import PUBLISHED, in_turns, of_rounds, publish
 from learned_schedulers.blocks.methods import Budget, Decoding, Method, make
 from learned_schedulers.blocks.problems import instructions as instruction_encodings
 from learned_schedulers.blocks.problems.batches import by_length
@@ -40,7 +38,7 @@ from pipeline.lab import published, tables
 from pipeline.lab.config import params
 from pipeline.lab.config.params import Params
 from pipeline.lab.places import path
-from pipeline.lab.rows import Quantity, results, row
+from pipeline.lab.rows import Quantity, results
 from pipeline.lab.shared_tables import KEY
 from pipeline.lab.stored_blocks import load_sample, load_store
 from pipeline.processors.tables import MACHINE_INSTRUCTIONS
@@ -97,26 +95,15 @@ def main(
             shown = np.stack([sample.orders[item] for item in items[part]])
             batches.append(stored_blocks.problems(sample.rows[items[part]], shown))
         for (method, decoder), seconds in _seconds(methods, batches, rounds).items():
-            microseconds = 1e6 * seconds / len(items)
-            middle, least, most = np.median(microseconds), microseconds.min(), microseconds.max()
-            print(f"{name:12} {method:36} {decoder:8} {middle:12,.1f} microseconds ({least:,.1f} to {most:,.1f})")
-            row_place = {
-                "experiment": output.name,
-                "set": name,
-                "target": machine,
-                "method": method,
-                "decoder": decoder,
-            }
-            numbers = (float(middle), float(least), float(most), len(items))
+            place = {"experiment": output.name, "set": name, "target": machine, "method": method, "decoder": decoder}
             of_series = Quantity("microseconds_per_block", judge=f"series_{number}")
-            measured.append(row(row_place, of_series, *numbers, over="rounds", seed="all"))
+            timed = of_rounds(place, of_series, 1e6 * seconds / len(items), len(items))
+            spread = f"({timed['low']:,.1f} to {timed['high']:,.1f})"
+            print(f"{name:12} {method:36} {decoder:8} {timed['value']:12,.1f} microseconds {spread}")
+            measured.append(timed)
     series = pd.concat([before, results(measured)], ignore_index=True)
     options |= {"series": [*began, now.isoformat()]}
-    modules = [
-        "benchmarks.scheduler_speed",
-        *sorted({module for name in methods for module in _modules(settings, name)}),
-    ]
-    publish(output, {"results": pd.concat([series, over_series(series)])}, options, modules, [dags, model])
+    publish(output, {"results": pd.concat([series, over_series(series)])}, options, [dags, model])
 
 
 def earlier(folder: Path, options: Mapping[str, object]) -> tuple[pd.DataFrame, list[str]]:
@@ -149,11 +136,6 @@ def over_series(series: pd.DataFrame) -> pd.DataFrame:
         value=("value", "median"), low=("low", "min"), high=("high", "max"), unit=("unit", "first"), n=("n", "first")
     )
     return merged.assign(judge="none", interval_of="rounds and series")[series.columns]
-
-
-def _modules(settings: Params, method: str) -> list[str]:
-    network = settings.network(EXPERIMENT, method)
-    return settings.entry(EXPERIMENT, method).modules(None if network is None else network.settings)
 
 
 def _methods(
@@ -190,14 +172,7 @@ def _seconds(
             }
         else:
             runs[name, "none"] = partial(_solve, method, budget, batches)
-    seconds = defaultdict(list)
-    for turn in range(rounds + 1):
-        for place, run in runs.items():
-            start = time.perf_counter()
-            run()
-            if turn:
-                seconds[place].append(time.perf_counter() - start)
-    return {place: np.array(times) for place, times in seconds.items()}
+    return in_turns(runs, rounds)
 
 
 if __name__ == "__main__":

@@ -18,22 +18,20 @@ import os
 import subprocess
 import sys
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, NamedTuple, TypeVar, get_args
+from typing import Annotated, NamedTuple, get_args
 
 import click
 import numba
 import numpy as np
 import torch
 import typer
-from tqdm import tqdm
 
-from benchmarks.publishing import PUBLISHED, publish
+from benchmarks.publishing import PUBLISHED, in_turns, of_rounds, publish
 from learned_schedulers.graphs.devices import targets
 from learned_schedulers.graphs.devices.limits import memory_limit
 from learned_schedulers.graphs.devices.simulator import makespans
@@ -50,31 +48,12 @@ from pipeline.graph_sets.placed import chosen
 from pipeline.lab.config import params
 from pipeline.lab.rows import Quantity, Row, results, row
 
-Key = TypeVar("Key")
 DEVICES = 4
 PARENTS, NEAR = 3, 30  # of each operation of a simulated graph, drawn from so many before it
 SCHEDULED = 2_000_000  # operations of all schedules that are simulated at once
 FAMILIES = ("layered", "erdos_renyi")  # as those of the frozen sets `unseen_synthetic` and `unseen_large`
 TRANSFERS = Transfers(slope=1e-6, delay=0.1)  # results are of up to a megabyte, run times of up to a second
 _FIRST_RUN = "from benchmarks.speed import first_run; print(first_run())"
-
-
-def in_turns(work: Mapping[Key, Callable[[], object]], rounds: int) -> dict[Key, np.ndarray]:
-    """Seconds of each kind of work in each round, (rounds,); a first round is not counted."""
-    seconds = defaultdict(list)
-    for number in tqdm(range(rounds + 1), desc="rounds"):
-        for key, run in work.items():
-            began = time.perf_counter()
-            run()
-            if number:
-                seconds[key].append(time.perf_counter() - began)
-    return {key: np.array(of_key) for key, of_key in seconds.items()}
-
-
-def of_rounds(place: Mapping[str, str], quantity: Quantity, values: np.ndarray) -> Row:
-    """A row: the median round, with the least and the most."""
-    numbers = (float(np.median(values)), float(values.min()), float(values.max()), len(values))
-    return row({"seed": "all", **place}, quantity, *numbers, over="rounds")
 
 
 def near(n: int, rng: np.random.Generator) -> Problem:
@@ -236,14 +215,13 @@ class Subject(NamedTuple):
 
     rows: Callable[[int], Iterator[Row]]  # is told the number of rounds
     rounds: int
-    methods: tuple[str, ...]  # modules of schedulers that are imported by their names
 
 
 SUBJECTS = {
-    "simulator": Subject(simulator, 9, ("random_valid",)),
-    "environment": Subject(environment, 21, ()),
-    "sampling": Subject(sampling, 5, ("gflownet",)),
-    "placing": Subject(placing, 3, ("go", "hdp", "node_by_node", "decision_annealing")),
+    "simulator": Subject(simulator, 9),
+    "environment": Subject(environment, 21),
+    "sampling": Subject(sampling, 5),
+    "placing": Subject(placing, 3),
 }
 
 
@@ -260,9 +238,7 @@ def main(
     count = rounds or timed.rounds
     table = results([{**measured, "experiment": folder.name} for measured in timed.rows(count)])
     print(table[["set", "target", "method", "lengths", "metric", "baseline", "value"]].to_string(index=False))
-    options: dict[str, Any] = {"rounds": count}
-    modules = ["benchmarks.speed", *(f"learned_schedulers.graphs.methods.{name}" for name in timed.methods)]
-    publish(folder, {"results": table}, options, modules)
+    publish(folder, {"results": table}, {"rounds": count})
 
 
 if __name__ == "__main__":

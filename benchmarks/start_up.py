@@ -23,8 +23,8 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from benchmarks.publishing import PUBLISHED, publish
-from pipeline.lab.rows import Quantity, results, row
+from benchmarks.publishing import PUBLISHED, of_rounds, publish
+from pipeline.lab.rows import Quantity, results
 
 _ROUNDS = 5
 _METHODS = ("list", "policy", "search")
@@ -43,20 +43,15 @@ def main(
         installed, megabytes = install(folder)
         measured = {"install_seconds": {"pip": [installed]}, "install_megabytes": {"pip": [megabytes]}}
         measured["start_up_seconds"] = started(folder, rounds)
+    place = {"experiment": output.name, "target": "this_machine"}
     rows = [
-        row(
-            {"experiment": output.name, "method": method, "target": "this_machine"},
-            Quantity(metric, unit=metric.split("_")[-1]),
-            *(float(np.median(values)), min(values), max(values), len(values)),
-            over="rounds",
-            seed="all",
-        )
+        of_rounds(place | {"method": method}, Quantity(metric, unit=metric.split("_")[-1]), values)
         for metric, by_method in measured.items()
         for method, values in by_method.items()
     ]
     for line in rows:
         print(f"{line['metric']} {line['method']}: {line['value']:.3f} ({line['low']:.3f} to {line['high']:.3f})")
-    publish(output, {"results": results(rows)}, {"rounds": rounds, "for": _FOR}, ["benchmarks.start_up"])
+    publish(output, {"results": results(rows)}, {"rounds": rounds, "for": _FOR})
 
 
 def install(folder: Path) -> tuple[float, float]:

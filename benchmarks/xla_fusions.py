@@ -243,7 +243,7 @@ def main(
     print(shown.to_string(index=False))
     settings: dict[str, Any] = {"functions": list(cases()), "samples": SAMPLES, "confidence": CONFIDENCE}
     settings |= {package: version(package) for package in ("jax", "jaxlib")}
-    publish(output, {"results": table}, settings, ["benchmarks.xla_fusions"])
+    publish(output, {"results": table}, settings)
 
 
 if __name__ == "__main__":

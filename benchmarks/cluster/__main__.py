@@ -221,9 +221,7 @@ def main(
     if only is None:
         profile = yaml.safe_load(Path("profiles/slurm/config.yaml").read_text())
         settings = {"steps": _STEPS, "memory_mb": _MEMORY_MB, "profile": profile}
-        publish(
-            output, {"results": results(rows)}, settings, ["benchmarks.cluster.__main__", "benchmarks.cluster.trial"]
-        )
+        publish(output, {"results": results(rows)}, settings)
 
 
 if __name__ == "__main__":

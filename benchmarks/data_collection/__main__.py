@@ -21,7 +21,7 @@ from tqdm import tqdm
 from benchmarks.data_collection import scheduling, sizes, strategies
 from benchmarks.data_collection.measuring import measured
 from benchmarks.data_collection.ways import UNROLLED
-from benchmarks.publishing import PUBLISHED, publish
+from benchmarks.publishing import PUBLISHED, of_rounds, publish
 from pipeline.lab.rows import Quantity, Row, results, row
 
 MANY, FUSED = 4096, 64
@@ -60,14 +60,8 @@ def rows_of(experiment: str, answers: Rates) -> Iterator[Row]:
     for (kind, words), process_answers in answers.items():
         name, numbers = (words[0], words[1:]) if kind != "sizes" else ("numba", words)
         columns = dict(zip(("lengths", "iterations", "decoder"), map(str, numbers), strict=False))
-        place = {
-            "experiment": experiment,
-            "set": kind,
-            "target": "this_machine",
-            "method": name,
-            "seed": "all",
-            **columns,
-        }
+        place = {"experiment": experiment, "set": kind, "target": "this_machine", "method": name, "seed": "all"}
+        place |= columns
         rates = _rates(process_answers)
         if not len(rates):
             continue
@@ -116,15 +110,7 @@ def _rates(process_answers: list[dict[str, Any]]) -> np.ndarray:
 
 
 def _row(place: dict[str, str], quantity: Quantity, values: np.ndarray) -> Row:
-    return row(
-        place,
-        quantity,
-        float(np.median(values)),
-        float(values.min()),
-        float(values.max()),
-        len(values),
-        over="processes",
-    )
+    return of_rounds(place, quantity, values, over="processes")
 
 
 def main(
@@ -142,13 +128,10 @@ def main(
             tqdm.write(f"{kind} {words}: {answer['status']}")
         answers.setdefault((kind, words), []).append(answer)
     table = results(rows_of(output.name, answers))
-    print(
-        table[["set", "method", "lengths", "iterations", "decoder", "metric", "value", "low", "high"]].to_string(
-            index=False
-        )
-    )
+    shown = table[["set", "method", "lengths", "iterations", "decoder", "metric", "value", "low", "high"]]
+    print(shown.to_string(index=False))
     options = {"processes": processes, "seconds": seconds, "environments": MANY}
-    publish(output, {"results": table}, options, ["benchmarks.data_collection.__main__"])
+    publish(output, {"results": table}, options)
 
 
 if __name__ == "__main__":

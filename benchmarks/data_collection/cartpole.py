@@ -1,7 +1,6 @@
 """CartPole written once for NumPy, torch and jax: ways of running it differ, its results do not.
 
 The equations, limits and the 500 steps are those of gymnasium's CartPole-v1 (Barto, Sutton & Anderson 1983; Euler
-steps). All arrays are (B,) of B environments: float32, or float64 where the state is. What is random, actions and the
 steps). All arrays are (B,) of B environments: float32, or float64 where the state is. Random numbers, for actions and
 the first states of episodes, come from a hash of the environment's number, the step and the episode, so that every way
 """

@@ -31,7 +31,7 @@ def publish_all() -> pd.DataFrame:
     """Publish the rows so far with their tally and provenance; returns them. Without rows the table is begun."""
     cases = published.read(FAULTS, _TABLE) if _TABLE.is_file() else published.empty(FAULTS)
     settings = {"seeds": sorted(set(cases["seed"].tolist())), "cases": len(cases)}
-    publish(FOLDER, {"faults": cases, "results": tally(cases)}, settings, ["benchmarks.faults.__main__"])
+    publish(FOLDER, {"faults": cases, "results": tally(cases)}, settings)
     return cases
 
 

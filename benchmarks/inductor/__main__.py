@@ -25,7 +25,7 @@ from tqdm import tqdm
 from benchmarks.inductor.measuring import DEFAULT, Workshop
 from benchmarks.inductor.methods import COMPILATIONS, LEARNED, METHODS, Trials, try_method
 from benchmarks.inductor.proposals import Compiler, trained
-from benchmarks.publishing import PUBLISHED, publish
+from benchmarks.publishing import PUBLISHED, of_rounds, publish
 from learned_schedulers.graphs.compilers.inductor.available import missing
 from learned_schedulers.graphs.compilers.inductor.models import MODELS
 from learned_schedulers.graphs.models.fusing.fusing_network import load, save
@@ -77,8 +77,7 @@ def rows_of(
     quantity = Quantity("run_time", "ratio", DEFAULT, JUDGE)
     for model in models:
         for method, ratios in times[model].items():
-            numbers = (float(np.median(ratios)), float(ratios.min()), float(ratios.max()), len(ratios))
-            yield row(place | {"set": model, "method": method}, quantity, *numbers, over="seeds and series")
+            yield of_rounds(place | {"set": model, "method": method}, quantity, ratios, over="seeds and series")
         for method, count in kernels[model].items():
             yield row(place | {"set": model, "method": method}, Quantity("kernels", unit="count"), float(count), n=1)
     by_method = {method: _logarithms(times, method) for method in [CONTROL, *METHODS, BEST]}
@@ -174,21 +173,13 @@ def main(
         }
         times[name] = last_series(workshop, attempts_by_model[name], series, rounds)
         kernels[name] = {DEFAULT: default, "forbid_all": problem.n}
-        print(
-            json.dumps(
-                {
-                    name: {
-                        method: round(float(np.median(method_ratios)), 4)
-                        for method, method_ratios in times[name].items()
-                    }
-                }
-            )
-        )
+        medians = {method: round(float(np.median(ratios)), 4) for method, ratios in times[name].items()}
+        print(json.dumps({name: medians}))
     table = results(rows_of(output.name, times, attempts_by_model, kernels))
     shown = table[table["set"] == "all"][["method", "metric", "baseline", "value", "low", "high", "n"]]
     print(shown.to_string(index=False))
     settings = {"rounds": rounds, "series": series, "compilations": COMPILATIONS, "seeds": seeds}
-    publish(output, {"results": table}, settings, ["benchmarks.inductor.__main__"], weights=networks)
+    publish(output, {"results": table}, settings, weights=networks)
 
 
 if __name__ == "__main__":

@@ -35,7 +35,6 @@ from pipeline.lab.stored_blocks import load_sample, load_store
 
 RANDOM = "random_sequences"
 _LENGTHS = (4, 40)  # of random sequences, as of blocks of the set
-_MODULES = ("__main__", "agreement", "cases", "table")
 
 
 def main(
@@ -78,8 +77,7 @@ def main(
     print(shown.drop(columns="orders_per_second").to_string())
     options = {"set": chosen, "processors": names or list(settings.processors), "blocks": blocks, "orders": orders}
     options |= {"lengths": list(_LENGTHS), "seed": seed, "llvm_mca": llvm_mca.VERSION, "baseline": BASELINE}
-    modules = [f"benchmarks.machine_agreement.{name}" for name in _MODULES]
-    publish(output, {"results": measurements}, options, modules, [dags, instructions, encodings, members])
+    publish(output, {"results": measurements}, options, [dags, instructions, encodings, members])
 
 
 if __name__ == "__main__":

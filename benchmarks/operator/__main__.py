@@ -65,8 +65,7 @@ def main(
             rows += [shown(Case(name, "random", precedes)) for name in GROWTH_PEERS if name in names]
     table = pd.DataFrame(rows, columns=PEERS.schema.names)
     frames = {"results": operator_results.speed_rows(table), "peers": table}
-    modules = [f"benchmarks.operator.{name}" for name in ("__main__", "cases", "dags", "peers")]
-    publish(output_folder, frames, {"sizes": sizes, "peers": peers, "growth": growth, "batch": batch}, modules, [dags])
+    publish(output_folder, frames, {"sizes": sizes, "peers": peers, "growth": growth, "batch": batch}, [dags])
     for peer, slope in operator_results.exponents(table[table["dags"] == "random"]).items():
         print(f"{peer}: seconds grow as n^{slope:.2f}")
 

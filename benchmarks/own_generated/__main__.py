@@ -30,8 +30,6 @@ from benchmarks.own_generated import records, table
 from benchmarks.publishing import PUBLISHED, publish
 from pipeline.lab.rows import results
 
-MODULES = ["benchmarks.own_generated.__main__"]
-
 
 def main(
     output: Annotated[Path, typer.Option(help="Folder to publish in.")] = PUBLISHED / "own_generated",
@@ -71,7 +69,7 @@ def main(
         print(f"{shown['set']:<16} {shown['method'][:60]:<30} {shown['metric']:<40} {shown['value']:,.5g}")
     print(f"{time.perf_counter() - start:.0f} s; cases of differences: {place / 'cases'}")
     if not only_count:
-        publish(output, {"results": results(rows)}, {"programs": programs, "seeds": seeds, "seed": seed}, MODULES)
+        publish(output, {"results": results(rows)}, {"programs": programs, "seeds": seeds, "seed": seed})
 
 
 def _work(cpu: int, numbers: list[int], seed: int, seeds: int, place: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.own_generated.piece import Piece, of_length
-from benchmarks.own_generated.straight import CELLS, Draw, straight
+from benchmarks.own_generated.straight import CELLS, Draw, part, straight
 
 REGIONS = {  # the marks of tools that analyse a region of code
     "llvm_mca": (["# LLVM-MCA-BEGIN"], ["# LLVM-MCA-END"]),
@@ -163,7 +163,7 @@ def machine(piece: Piece) -> None:
         "string": f"{saved} | {source} | {target} | {draw.pick('lodsq', 'movsl', 'stosb', 'cmpsq')} | setb %al | "
         f"{restored}",
         "backwards": f"{saved} | {source} | {target} | std | movsq | stosq | cld | {restored}",
-        "flags_word": f"addq {a}, {b} | pushfq | popq {a} | andl $0x8d5, %{_low(a)}",
+        "flags_word": f"addq {a}, {b} | pushfq | popq {a} | andl $0x8d5, %{part(a[1:], 4)}",
         "lahf": f"cmpq {a}, {b} | lahf | andl $0xd5ff, %eax",
         "x87": f"fildq {cell} | fildl 8(%rdi) | fsubrp | fchs | fistpq {draw.cell()} | fldpi | fstpl 16(%rdi)",
         "control_word": "fnstcw -8(%rsp) | movw -8(%rsp), %cx | orb $12, %ch | movw %cx, -6(%rsp) | fldcw -6(%rsp) | "
@@ -195,11 +195,6 @@ def machine(piece: Piece) -> None:
         piece.unobserved.add("vectors")
     piece.add(*choices[kind].split(" | "))
     piece.fill()
-
-
-def _low(register: str) -> str:
-    """The 32 bits of a register of 64: %rax -> eax, %r8 -> r8d."""
-    return f"{register[1:]}d" if register[2:].isdigit() else f"e{register[2:]}"
 
 
 def wide(piece: Piece) -> None:

@@ -11,8 +11,7 @@ from benchmarks.own_generated.trial import FORMATS
 from pipeline.lab.rows import Quantity, Row, row
 
 ALL = "all"
-_COUNTED = ("blocks", "changed", "orders")
-_METRICS = {"blocks": "blocks", "changed": "blocks_changed", "orders": "orders"}
+_METRICS = {"blocks": "blocks", "changed": "blocks_changed", "orders": "orders"}  # of what a format's record counts
 SETS = {"assembly": "assembly_text"}  # of families whose name is that of a format
 
 
@@ -42,8 +41,8 @@ def rows(experiment: str, records: Iterable[Mapping[str, Any]]) -> list[Row]:
             counts[form]["programs_different"] += is_different
             counts[form]["programs_refused"] += bool(answer["refused"])
             for name in (form, family, ALL):
-                for key in _COUNTED:
-                    counts[name][_METRICS[key]] += answer[key]
+                for key, metric in _METRICS.items():
+                    counts[name][metric] += answer[key]
                 counts[name]["defects"] += sum(answer["defects"].values())
                 counts[name]["crashes"] += bool(answer["crash"])
             if answer["refused"]:

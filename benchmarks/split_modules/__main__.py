@@ -64,11 +64,7 @@ def main(
     rows.append(row(control, Quantity("share_detected", unit="share"), noticed / changed, n=changed))
     for shown in rows:
         print(f"{shown['method']:<14} {shown['metric']:<18} {shown['value']:,.5g}")
-    modules = [
-        f"benchmarks.split_modules.{part}"
-        for part in ("__main__", "case", "comparing", "layer_cases", "odd_cases", "state_cases")
-    ]
-    publish(output, {"results": results(rows)}, {"seeds": seeds}, modules)
+    publish(output, {"results": results(rows)}, {"seeds": seeds})
 
 
 if __name__ == "__main__":

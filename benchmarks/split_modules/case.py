@@ -31,28 +31,11 @@ class Cases:
 
     cases: list[Case] = field(default_factory=list)
 
-    def of(
-        self,
-        *arguments: Any,
-        training: bool = False,
-        refusal: str = "",
-        gradients: bool = True,
-        rounding: bool = False,
-        **keywords: Any,
-    ) -> Callable[[type[nn.Module]], type[nn.Module]]:
-        """Add a class; arguments, keywords: plain values, or functions that draw an input each."""
+    def of(self, *arguments: Any, **options: Any) -> Callable[[type[nn.Module]], type[nn.Module]]:
+        """Add a class; arguments and options are those of `make`."""
 
         def add(kind: type[nn.Module]) -> type[nn.Module]:
-            self.make(
-                kind.__name__,
-                kind,
-                *arguments,
-                training=training,
-                refusal=refusal,
-                gradients=gradients,
-                rounding=rounding,
-                **keywords,
-            )
+            self.make(kind.__name__, kind, *arguments, **options)
             return kind
 
         return add
@@ -68,7 +51,7 @@ class Cases:
         rounding: bool = False,
         **keywords: Any,
     ) -> None:
-        """Add what a function makes."""
+        """Add what a function makes; arguments, keywords: plain values, or functions that draw an input each."""
 
         def drawn() -> Arguments:
             return tuple(map(_drawn, arguments)), {key: _drawn(value) for key, value in keywords.items()}

@@ -33,7 +33,7 @@ def test_a_series_is_added_to_those_of_this_processor_and_these_options(tmp_path
     assert scheduler_speed.earlier(folder, ASKED)[1] == []
     first = series(1, 28.0, 27.0, 30.0)
     both = pd.concat([first, scheduler_speed.over_series(first)])
-    publish(folder, {"results": both}, ASKED | {"series": [BEGAN]}, ["benchmarks.scheduler_speed"])
+    publish(folder, {"results": both}, ASKED | {"series": [BEGAN]})
     rows, began = scheduler_speed.earlier(folder, ASKED)
     assert began == [BEGAN] and rows["judge"].tolist() == ["series_1"] and rows["value"].tolist() == [28.0]
     with pytest.raises(ValueError, match="of other options"):

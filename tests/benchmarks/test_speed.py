@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from benchmarks import speed
+from benchmarks.publishing import in_turns, of_rounds
 from pipeline.lab.rows import Quantity
 
 
 def test_rounds_take_turns_and_the_first_is_not_counted() -> None:
     calls: list[str] = []
-    seconds = speed.in_turns({name: lambda name=name: calls.append(name) for name in "ab"}, 2)
+    seconds = in_turns({name: lambda name=name: calls.append(name) for name in "ab"}, 2)
     assert calls == list("ababab") and {name: times.shape for name, times in seconds.items()} == {"a": (2,), "b": (2,)}
-    row = speed.of_rounds({"method": "x"}, Quantity("seconds"), np.array([1.0, 4.0, 2.0]))
+    row = of_rounds({"method": "x"}, Quantity("seconds"), np.array([1.0, 4.0, 2.0]))
     assert (row["value"], row["low"], row["high"], row["n"], row["seed"]) == (2.0, 1.0, 4.0, 3, "all")
 
 

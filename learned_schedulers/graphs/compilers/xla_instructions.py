@@ -29,15 +29,8 @@ _CHEAP = {
     *("xor", "get-tuple-element", "tuple", "optimization-barrier", "partition-id", "replica-id"),
 }
 _CHEAP_WHERE_REAL = {"abs", "sign", "cosine", "sine", "tan"}
-_READ_ONCE = {
-    "bitcast",
-    "concatenate",
-    "reshape",
-    "reverse",
-    "slice",
-    "transpose",
-    "gather",
-}  # each element at most once
+# Each element at most once.
+_READ_ONCE = {"bitcast", "concatenate", "reshape", "reverse", "slice", "transpose", "gather"}
 
 
 def is_elementwise(computation: Computation, instruction: Instruction) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from learned_schedulers.graphs.devices.evaluation import Evaluated, evaluated
-from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.graphs.problems.problem import GraphArrays, Problem
 
 OPEN = -1  # stands for a device that is not decided
 LEVELS = 20  # number of priority levels (Zhou et al. 2020)
@@ -44,19 +44,14 @@ def earliest_finish(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 
     Topcuoglu, Hariri & Wu 2002, sections 4.1 and 4.2: the operations by their upward rank, each where it ends first.
     """
-    n, children, parents = len(problem), problem.children, problem.parents
-    delays = problem.transfers.slope * problem.sizes + problem.transfers.delay
-    ranks = upward_ranks(children.offsets, children.targets, problem.seconds, delays)
+    n, graph = len(problem), problem.arrays
     placement, starts = np.empty(n, np.int32), np.empty(n)
     _insert(
-        parent_offsets=parents.offsets,
-        parents=parents.targets,
-        seconds=problem.seconds,
-        delays=delays,
+        graph,
         weights=problem.weights,
         memory=np.inf,
         n_devices=problem.devices,
-        sequence=np.argsort(-ranks, kind="stable"),  # equal ranks by number, so that parents come first
+        sequence=np.argsort(-_upward_ranks(graph), kind="stable"),  # equal ranks by number, so that parents come first
         devices=np.full(n, OPEN, np.int8),
         placement=placement,
         starts=starts,
@@ -70,9 +65,8 @@ class Completion:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        transfers, children = problem.transfers, problem.children
-        self.delays = transfers.slope * problem.sizes + transfers.delay  # (n,) seconds of a transfer
-        ranks = upward_ranks(children.offsets, children.targets, problem.seconds, self.delays)
+        self._graph = problem.arrays
+        ranks = _upward_ranks(self._graph)
         self.urgency = ranks / max(float(ranks.max(initial=0.0)), np.finfo(float).tiny)  # (n,) 0..1
 
     def __call__(self, decisions: Decisions) -> Evaluated:
@@ -81,12 +75,7 @@ class Completion:
         orders = np.empty(decisions.devices.shape, np.int32)
         placements = np.empty(decisions.devices.shape, np.int32)
         _complete(
-            child_offsets=problem.children.offsets,
-            children=problem.children.targets,
-            parent_offsets=problem.parents.offsets,
-            parents=problem.parents.targets,
-            seconds=problem.seconds,
-            delays=self.delays,
+            self._graph,
             weights=problem.weights,
             memory=problem.memory,
             n_devices=problem.devices,
@@ -101,10 +90,11 @@ class Completion:
 
 
 @njit(cache=True)
-def upward_ranks(offsets: np.ndarray, children: np.ndarray, seconds: np.ndarray, delays: np.ndarray) -> np.ndarray:
+def _upward_ranks(graph: GraphArrays) -> np.ndarray:
     """(n,) seconds of the longest path from each operation to the end, if every result goes to another device."""
-    ranks = seconds.copy()
-    for i in range(len(seconds) - 1, -1, -1):
+    offsets, children, delays = graph.child_offsets, graph.children, graph.delays
+    ranks = graph.seconds.copy()
+    for i in range(len(ranks) - 1, -1, -1):
         longest = 0.0
         for edge in range(offsets[i], offsets[i + 1]):
             longest = max(longest, delays[i] + ranks[children[edge]])
@@ -114,12 +104,7 @@ def upward_ranks(offsets: np.ndarray, children: np.ndarray, seconds: np.ndarray,
 
 @njit(cache=True, nogil=True)
 def _complete(
-    child_offsets: np.ndarray,
-    children: np.ndarray,
-    parent_offsets: np.ndarray,
-    parents: np.ndarray,
-    seconds: np.ndarray,
-    delays: np.ndarray,
+    graph: GraphArrays,
     weights: np.ndarray,
     memory: float,
     n_devices: int,
@@ -131,7 +116,8 @@ def _complete(
     placements: np.ndarray,
 ) -> None:
     """Fill orders and placements, (S, n)."""
-    n = len(seconds)
+    child_offsets, children = graph.child_offsets, graph.children
+    n = len(weights)
     keys, starts, ends = np.empty(n), np.empty(n), np.empty(n)
     for s in range(len(orders)):
         for i in range(n - 1, -1, -1):  # an operation is at least as urgent as those that need its result
@@ -139,30 +125,14 @@ def _complete(
             for edge in range(child_offsets[i], child_offsets[i + 1]):
                 keys[i] = max(keys[i], keys[children[edge]])
         sequence = np.argsort(-keys, kind="mergesort")  # stable: of equal keys the lowest number, so parents, first
-        _insert(
-            parent_offsets,
-            parents,
-            seconds,
-            delays,
-            weights,
-            memory,
-            n_devices,
-            sequence,
-            devices[s],
-            placements[s],
-            starts,
-            ends,
-        )
+        _insert(graph, weights, memory, n_devices, sequence, devices[s], placements[s], starts, ends)
         by_end = sequence[np.argsort(ends[sequence], kind="mergesort")]
         orders[s] = by_end[np.argsort(starts[by_end], kind="mergesort")]
 
 
 @njit(cache=True, nogil=True)
 def _insert(
-    parent_offsets: np.ndarray,
-    parents: np.ndarray,
-    seconds: np.ndarray,
-    delays: np.ndarray,
+    graph: GraphArrays,
     weights: np.ndarray,
     memory: float,
     n_devices: int,
@@ -178,6 +148,7 @@ def _insert(
     An operation adds at most one gap. The search goes from the last gap back to the first that ends late enough; these
     are few, as the sequence is about that of the starts.
     """
+    parent_offsets, parents, seconds, delays = graph.parent_offsets, graph.parents, graph.seconds, graph.delays
     n = len(seconds)
     gap_begins, gap_ends = np.zeros(n + n_devices), np.full(n + n_devices, np.inf)
     before, last = np.full(n + n_devices, -1, np.int64), np.arange(n_devices)

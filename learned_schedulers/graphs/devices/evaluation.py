@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from learned_schedulers.graphs.devices.simulator import run
-from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.graphs.problems.problem import GraphArrays, Problem
 
 
 @dataclass(frozen=True)
@@ -24,14 +24,8 @@ class Evaluated:
 
     def __getitem__(self, chosen: slice | list[int] | np.ndarray) -> Evaluated:
         """The chosen schedules."""
-        return Evaluated(
-            self.orders[chosen],
-            self.placements[chosen],
-            self.seconds[chosen],
-            self.ends[chosen],
-            self.peaks[chosen],
-            self.memory,
-        )
+        seconds, ends, peaks = self.seconds[chosen], self.ends[chosen], self.peaks[chosen]
+        return Evaluated(self.orders[chosen], self.placements[chosen], seconds, ends, peaks, self.memory)
 
     @property
     def fits(self) -> np.ndarray:
@@ -55,33 +49,19 @@ def evaluated(problem: Problem, orders: np.ndarray, placements: np.ndarray) -> E
     Raises ValueError that names the first invalid schedule.
     """
     orders, placements = (np.ascontiguousarray(values, np.int32) for values in (orders, placements))
-    parents, children, transfers = problem.parents, problem.children, problem.transfers
-    delays = transfers.slope * problem.sizes + transfers.delay
+    graph = problem.arrays
     ends = np.full(placements.shape, np.nan)
-    fault = run(parents.offsets, parents.targets, problem.seconds, delays, problem.devices, orders, placements, ends)
+    fault = run(graph, graph.seconds, problem.devices, orders, placements, ends)
     if fault >= 0:
         raise ValueError(f"schedule {fault // len(problem)} is not valid: the fault is in slot {fault % len(problem)}")
     peaks = np.zeros((len(placements), problem.devices))
-    _peaks(
-        children.offsets,
-        children.targets,
-        problem.seconds,
-        delays,
-        problem.sizes,
-        problem.weights,
-        placements,
-        ends,
-        peaks,
-    )
+    _peaks(graph, problem.sizes, problem.weights, placements, ends, peaks)
     return Evaluated(orders, placements, ends.max(1, initial=0.0), ends, peaks, problem.memory)
 
 
 @njit(cache=True, nogil=True)
 def _peaks(
-    offsets: np.ndarray,
-    children: np.ndarray,
-    seconds: np.ndarray,
-    delays: np.ndarray,
+    graph: GraphArrays,
     sizes: np.ndarray,
     weights: np.ndarray,
     placements: np.ndarray,
@@ -89,6 +69,7 @@ def _peaks(
     peaks: np.ndarray,
 ) -> None:
     """Fill peaks, (S, m). Results occupy memory by the rules of `simulator.residencies`."""
+    offsets, children, seconds, delays = graph.child_offsets, graph.children, graph.seconds, graph.delays
     n_devices, n = peaks.shape[1], len(seconds)
     most = n + min(len(children), n * (n_devices - 1))  # results and their copies on other devices
     times, changes, devices = np.empty(2 * most), np.empty(2 * most), np.empty(2 * most, np.int32)

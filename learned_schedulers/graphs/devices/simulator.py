@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.graphs.problems.problem import GraphArrays, Problem
 
 
 def makespans(problem: Problem, orders: np.ndarray, placements: np.ndarray) -> np.ndarray:
@@ -37,18 +37,9 @@ def _simulated(problem: Problem, orders: np.ndarray, placements: np.ndarray) -> 
         raise ValueError(
             f"orders {orders.shape} and placements {placements.shape} of {shape[1]} operations; both must be {shape}"
         )
-    parents, transfers = problem.parents, problem.transfers
     ends = np.full(shape, np.nan)
-    fault = run(
-        parents.offsets,
-        parents.targets,
-        problem.seconds,
-        transfers.slope * problem.sizes + transfers.delay,
-        problem.devices,
-        np.ascontiguousarray(orders, np.int32),
-        np.ascontiguousarray(placements, np.int32),
-        ends,
-    )
+    arrays = [np.ascontiguousarray(values, np.int32) for values in (orders, placements)]
+    fault = run(problem.arrays, problem.seconds, problem.devices, arrays[0], arrays[1], ends)
     if fault >= 0:
         raise ValueError(_reason(problem, *divmod(fault, shape[1]), orders, placements))
     return ends
@@ -56,16 +47,18 @@ def _simulated(problem: Problem, orders: np.ndarray, placements: np.ndarray) -> 
 
 @njit(cache=True, nogil=True)
 def run(
-    offsets: np.ndarray,
-    parents: np.ndarray,
+    graph: GraphArrays,
     seconds: np.ndarray,
-    delays: np.ndarray,
     n_devices: int,
     orders: np.ndarray,
     placements: np.ndarray,
     ends: np.ndarray,
 ) -> int:
-    """Fill `ends`, (S, n), all NaN at first. Return schedule * n + slot of the first fault, or -1 without a fault."""
+    """Fill `ends`, (S, n), all NaN at first. Return schedule * n + slot of the first fault, or -1 without a fault.
+
+    seconds: (n,) run times, which stand for those of `graph`.
+    """
+    offsets, parents, delays = graph.parent_offsets, graph.parents, graph.delays
     n = len(seconds)
     free = np.empty(n_devices)
     for s in range(len(orders)):

@@ -42,7 +42,6 @@ class Environment:
         self, problem: Problem, batch: int, sequence: Sequence = "any", device: torch.device | str = "cpu"
     ) -> None:
         n, m = len(problem), problem.devices
-        transfers = problem.transfers
         self.sequence: Sequence = sequence
         self.batch, self.operations, self.devices = batch, n, m
 
@@ -50,7 +49,7 @@ class Environment:
             return torch.from_numpy(np.array(values)).to(device)
 
         self.seconds = tensor(problem.seconds)  # (n,)
-        self._delays = tensor(transfers.slope * problem.sizes + transfers.delay)  # (n,)
+        self._delays = tensor(problem.delays)  # (n,)
         self._children, self._parents = (
             (tensor(edges.offsets.astype(np.int64)), tensor(edges.targets.astype(np.int64)))
             for edges in (problem.children, problem.parents)

@@ -15,28 +15,12 @@ import torch
 from numba import njit
 
 from learned_schedulers.graphs.environment.batched import Environment, Sequence
-from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.graphs.problems.problem import GraphArrays, Problem
 from learned_schedulers.operators.threads import share
 
-_ONES, _HIGH = (
-    np.uint64(0x0101010101010101),
-    np.uint64(0x8080808080808080),
-)  # lowest and highest bit of each of eight bytes
-_TOP, _BITS = (
-    np.uint64(56),
-    np.uint64(7),
-)  # shifts: of the last byte to the first; of a byte's highest bit to its lowest
-
-
-class _Graph(NamedTuple):
-    """The n operations and E edges."""
-
-    seconds: np.ndarray  # (n,)
-    delays: np.ndarray  # (n,) seconds until the result is on another device
-    child_offsets: np.ndarray  # (n + 1,) int32
-    children: np.ndarray  # (E,) int32
-    parent_offsets: np.ndarray  # (n + 1,) int32
-    parents: np.ndarray  # (E,) int32
+# Lowest and highest bit of each of eight bytes; shifts of the last byte to the first, of a highest bit to the lowest.
+_ONES, _HIGH = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
+_TOP, _BITS = np.uint64(56), np.uint64(7)
 
 
 class _States(NamedTuple):
@@ -67,10 +51,8 @@ class CompiledEnvironment(Environment):
     def __init__(self, problem: Problem, batch: int, sequence: Sequence = "any") -> None:
         super().__init__(problem, batch, sequence)
         n, m = len(problem), problem.devices
-        children, parents = problem.children, problem.parents
-        edges = (children.offsets, children.targets, parents.offsets, parents.targets)
-        self._graph = _Graph(self.seconds.numpy(), self._delays.numpy(), *edges)
-        sources = np.flatnonzero(np.diff(parents.offsets) == 0)
+        self._graph = problem.arrays
+        sources = np.flatnonzero(np.diff(problem.parents.offsets) == 0)
         ready = np.zeros(n, np.int32)
         ready[: len(sources)] = sources
         self._ready = torch.from_numpy(ready).repeat(batch, 1)
@@ -120,7 +102,7 @@ def _step(
     operations: np.ndarray,
     devices: np.ndarray,
     now: np.ndarray,
-    graph: _Graph,
+    graph: GraphArrays,
     states: _States,
     by_start: bool,
 ) -> None:

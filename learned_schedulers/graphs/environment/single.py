@@ -41,11 +41,10 @@ class ScheduleEnv(gymnasium.Env[dict[str, Any], Any]):
             raise ValueError("a graph without operations has no action")
         if sequence not in get_args(Sequence):
             raise ValueError(f"no sequence {sequence!r}; the sequences are {', '.join(get_args(Sequence))}")
-        transfers = problem.transfers
         self.problem, self.sequence = problem, sequence
         self._seconds: list[float] = problem.seconds.tolist()
         self._work = float(problem.seconds.sum())
-        self._delays = [transfers.slope * size + transfers.delay for size in problem.sizes.tolist()]
+        self._delays: list[float] = problem.delays.tolist()
         self._children, self._parents = (
             [part.tolist() for part in np.split(edges.targets, edges.offsets[1:-1])]
             for edges in (problem.children, problem.parents)

@@ -20,7 +20,7 @@ from learned_schedulers.graphs.method_settings import SightedSettings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.listing import by_critical_path
 from learned_schedulers.graphs.methods.rules.proposing import curve
-from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.graphs.problems.problem import GraphArrays, Problem
 from learned_schedulers.section import Positive
 
 Share = Annotated[float, Field(gt=0)]
@@ -64,32 +64,14 @@ def annealed(
     temperatures: (moves,), of each move.
     """
     problem = visible_target.draws[0]
-    transfers, moves = problem.transfers, len(temperatures)
+    moves = len(temperatures)
     shape = (min(count, moves + 1), len(order))
     results = _Results(np.empty(moves + 1), np.empty(shape, np.int32), np.empty(shape, np.int32))
     results.costs[0], results.orders[0], results.placements[0] = start, order, placement
-    graph = _Graph(
-        parent_offsets=problem.parents.offsets,
-        parents=problem.parents.targets,
-        child_offsets=problem.children.offsets,
-        children=problem.children.targets,
-        seconds=np.stack([draw.seconds for draw in visible_target.draws]),
-        delays=transfers.slope * problem.sizes + transfers.delay,
-    )
+    graph = problem.arrays._replace(seconds=np.stack([draw.seconds for draw in visible_target.draws]))
     uniforms = rng.random((moves, 4))
     _anneal(graph, problem.devices, order[None].copy(), placement[None].copy(), temperatures, uniforms, results)
     return results.costs, results.orders, results.placements
-
-
-class _Graph(NamedTuple):
-    """A graph's arrays for the kernel `_anneal`."""
-
-    parent_offsets: np.ndarray  # (n + 1,)
-    parents: np.ndarray  # (E,)
-    child_offsets: np.ndarray  # (n + 1,)
-    children: np.ndarray  # (E,)
-    seconds: np.ndarray  # (D, n) run times of each draw
-    delays: np.ndarray  # (n,) seconds that a transfer of the result takes
 
 
 class _Results(NamedTuple):
@@ -102,7 +84,7 @@ class _Results(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _anneal(
-    graph: _Graph,
+    graph: GraphArrays,
     n_devices: int,
     order: np.ndarray,
     placement: np.ndarray,
@@ -112,11 +94,12 @@ def _anneal(
 ) -> None:
     """Fill `results`, whose first row is the start.
 
-    order, placement: (1, n), changed in place; uniforms: (moves, 4) numbers in [0, 1).
+    graph: its seconds are (D, n), of each draw; order, placement: (1, n), changed in place; uniforms: (moves, 4)
+    numbers in [0, 1).
     """
     parents, parent_offsets = graph.parents, graph.parent_offsets
     children, child_offsets = graph.children, graph.child_offsets
-    seconds, delays, costs = graph.seconds, graph.delays, results.costs
+    seconds, costs = graph.seconds, results.costs
     n = order.shape[1]
     slots, ends = np.empty(n, np.int64), np.empty((1, n))
     for t in range(n):
@@ -139,7 +122,7 @@ def _anneal(
         cost = 0.0
         for draw in range(len(seconds)):
             ends[:] = np.nan
-            run(parent_offsets, parents, seconds[draw], delays, n_devices, order, placement, ends)
+            run(graph, seconds[draw], n_devices, order, placement, ends)
             cost += ends.max() / len(seconds)
         costs[move + 1] = cost
         if filled < len(best_costs) or cost < best_costs[worst]:

@@ -31,9 +31,8 @@ from learned_schedulers.section import Positive
 class Settings(GraphMethodSettings):
     draws: ClassVar[bool] = False  # the seed is of its search alone: what is proven does not depend on it
 
-    seconds: Annotated[float, Field(gt=0)] = (
-        2.0  # of CP-SAT's deterministic time for each graph; some 3 of the clock each
-    )
+    # Of CP-SAT's deterministic time for each graph; some 3 of the clock each.
+    seconds: Annotated[float, Field(gt=0)] = 2.0
     most_operations: Positive = 50  # a graph with more is not tried
 
 
@@ -120,9 +119,8 @@ def _solve(
     model.minimize(makespan)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
-    solver.parameters.interleave_search = (
-        True  # search in neighbourhoods too, which a single worker otherwise leaves out
-    )
+    # Search in neighbourhoods too, which a single worker otherwise leaves out.
+    solver.parameters.interleave_search = True
     solver.parameters.random_seed = seed
     solver.parameters.max_deterministic_time = seconds
     status = solver.solve(model)
@@ -137,9 +135,8 @@ def _devices(begins: np.ndarray, ends: np.ndarray, n_devices: int) -> np.ndarray
     free, placement = np.zeros(n_devices, np.int64), np.empty(len(begins), np.int32)
     for i in by_times(begins, ends):
         placement[i] = free.argmin()
-        free[placement[i]] = max(
-            free[placement[i]], ends[i]
-        )  # an operation without duration may begin when no device is free
+        # An operation without duration may begin when no device is free.
+        free[placement[i]] = max(free[placement[i]], ends[i])
     return placement
 
 

@@ -18,7 +18,7 @@ from learned_schedulers.graphs.devices.completion import LEVELS, OPEN, Completio
 from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import Budget, Proposals
-from learned_schedulers.graphs.methods.rules.proposing import improvements, nothing_fits
+from learned_schedulers.graphs.methods.rules.proposing import of_search
 from learned_schedulers.graphs.models.whole_graph.search import losses
 from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.section import Positive
@@ -62,10 +62,7 @@ class DecisionAnnealing:
                 current, loss = changed, changed_loss
             if changed_loss < least:
                 best, least = evaluated, changed_loss
-        if not best.fits[0]:
-            return nothing_fits(best, budget.evaluations)
-        stats = improvements(np.array(costs), time.perf_counter() - began)
-        return Proposals(best.orders, best.placements, stats=stats)
+        return of_search(best, np.array(costs), began)
 
 
 make = DecisionAnnealing

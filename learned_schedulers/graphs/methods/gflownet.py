@@ -32,9 +32,8 @@ class Settings(GraphMethodSettings):
     model: str = "gflownet"  # the trained policy, of this experiment or of its `networks`
     sigma: Annotated[float, Field(gt=0)] = 0.005  # temperature: a lower one gives shorter and more similar schedules
     sigma_unit: SigmaUnit = "speedup"
-    told: Literal["proxy", "drawn", "target"] = (
-        "proxy"  # transfers and noise that the policy sees: none, random ones, or the target's
-    )
+    # Transfers and noise that the policy sees: none, random ones, or the target's.
+    told: Literal["proxy", "drawn", "target"] = "proxy"
     strengths: Positive = 10  # of `drawn`, each for an equal share of the schedules
     least_strength: Strength = 0.3  # slope and delay are log-uniform between these two, in mean run times
     most_strength: Strength = 0.8

@@ -18,7 +18,7 @@ from learned_schedulers.graphs.devices.completion import Completion
 from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import Budget, Proposals
-from learned_schedulers.graphs.methods.rules.proposing import improvements, nothing_fits
+from learned_schedulers.graphs.methods.rules.proposing import improvements, of_search
 from learned_schedulers.graphs.methods.rules.repair import repaired
 from learned_schedulers.graphs.models.whole_graph.network import WholeGraph, load
 from learned_schedulers.graphs.models.whole_graph.search import Learner, State, search
@@ -65,10 +65,7 @@ class Go:
             return Proposals.unsupported(n, "the expert's placement, from which it starts, exceeds the memory")
         shares = _shares(self._settings.tasks, search_settings.placing)
         result = search(network, start, search_settings, shares, budget.evaluations, rng, learn)
-        if not result.best.fits[0]:
-            return nothing_fits(result.best, budget.evaluations)
-        stats = improvements(result.costs, time.perf_counter() - began)
-        return Proposals(result.best.orders, result.best.placements, stats=stats)
+        return of_search(result.best, result.costs, began)
 
     def _start(self) -> State | None:
         """The state to start from; None if the expert's placement cannot be repaired."""

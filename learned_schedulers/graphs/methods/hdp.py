@@ -39,7 +39,7 @@ from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.ordering import ordered
-from learned_schedulers.graphs.methods.rules.proposing import improvements, nothing_fits
+from learned_schedulers.graphs.methods.rules.proposing import improvements, of_search
 from learned_schedulers.graphs.models.whole_graph.network import zero_linear
 from learned_schedulers.graphs.models.whole_graph.search import losses
 from learned_schedulers.graphs.models.whole_graph.surroundings import GRAPH_NUMBERS, OPERATION_NUMBERS, Surroundings
@@ -69,9 +69,8 @@ class Network(nn.Module):
         numbers, width = OPERATION_NUMBERS + GRAPH_NUMBERS, settings.width
         self.groups, self.devices, self.spread = settings.groups, devices, settings.spread
         self.grouper = nn.Sequential(nn.Linear(numbers, width), nn.ReLU(), zero_linear(width, settings.groups))
-        self.embed = nn.Linear(
-            numbers + 3 + settings.groups, width
-        )  # a group's means, its shares, its edges to other groups
+        # A group's means, its shares, its edges to other groups.
+        self.embed = nn.Linear(numbers + 3 + settings.groups, width)
         self.reader = nn.LSTM(width, width, bidirectional=True, batch_first=True)
         self.placer = nn.LSTM(2 * width + devices, 2 * width, batch_first=True)
         self.attend = nn.Linear(2 * width, 2 * width, bias=False)
@@ -87,9 +86,8 @@ class Network(nn.Module):
         noise = -torch.empty(self.groups, count, self.devices).exponential_(generator=generator).log()  # Gumbel's
         device = self.draw(memory.detach(), noise)
         device_logs = self.logs(memory, device)
-        placed = (device_logs.gather(2, device[..., None]).squeeze(2) * nonempty).sum(
-            1
-        )  # an empty group decides nothing
+        # An empty group decides nothing.
+        placed = (device_logs.gather(2, device[..., None]).squeeze(2) * nonempty).sum(1)
         entropy = -(device_logs.exp() * device_logs).sum((1, 2)).mean()
         placements = device.gather(1, group).numpy().astype(np.int32)
         return placements, logs.gather(1, group.T).sum(0) + placed, entropy
@@ -197,10 +195,7 @@ class Hdp:
             optimiser.step()
             remaining -= count
         assert best is not None  # a budget has one evaluation at least
-        if not best.fits[0]:
-            return nothing_fits(best, budget.evaluations)
-        stats = improvements(np.concatenate(costs), time.perf_counter() - began)
-        return Proposals(best.orders, best.placements, stats=stats)
+        return of_search(best, np.concatenate(costs), began)
 
 
 make = Hdp

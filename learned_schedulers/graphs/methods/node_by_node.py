@@ -30,7 +30,7 @@ from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.ordering import ordered
-from learned_schedulers.graphs.methods.rules.proposing import improvements, nothing_fits
+from learned_schedulers.graphs.methods.rules.proposing import improvements, of_search
 from learned_schedulers.graphs.models.whole_graph.search import INVALID, losses
 from learned_schedulers.graphs.models.whole_graph.surroundings import GRAPH_NUMBERS, OPERATION_NUMBERS, Surroundings
 from learned_schedulers.graphs.problems.problem import Problem
@@ -170,10 +170,7 @@ class NodeByNode:
             if begin == n:
                 walk.begin()
                 begin = 0
-        if not walk.best.fits[0]:
-            return nothing_fits(walk.best, budget.evaluations)
-        stats = improvements(np.array(walk.costs), time.perf_counter() - began)
-        return Proposals(walk.best.orders, walk.best.placements, stats=stats)
+        return of_search(walk.best, np.array(walk.costs), began)
 
 
 def _segment(

@@ -41,10 +41,8 @@ class RandomisedList:
     def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
         began = time.perf_counter()
         count = budget.proposals
-        levels, devices = (
-            np.exp(rng.uniform(self._least, self._most, count)),
-            rng.integers(1, problem.devices + 1, count),
-        )
+        levels = np.exp(rng.uniform(self._least, self._most, count))
+        devices = rng.integers(1, problem.devices + 1, count)
         levels[0], devices[0] = 0.0, problem.devices
         priorities = rng.standard_normal((count, len(problem)))
         priorities *= levels[:, None]

@@ -36,9 +36,6 @@ class Settings(GraphMethodSettings):
     def draws(self) -> bool:
         return self.of.draws
 
-    def modules(self) -> list[str]:
-        return [*super().modules(), *self.of.modules()]
-
 
 REPAIRED = 100  # at most so many schedules are repaired
 

@@ -2,6 +2,5 @@
 
 from pathlib import Path
 
-SHIPPED = (
-    Path(__file__).parent / "shipped" / "policy.safetensors"
-)  # the rule `ship_policy` writes it; README.md beside it describes it
+# The rule `ship_policy` writes it; README.md beside it describes it.
+SHIPPED = Path(__file__).parent / "shipped" / "policy.safetensors"

@@ -184,12 +184,8 @@ def _actions(policy: Policy, graph: Any, condition_row: torch.Tensor, level: Lev
     scores = policy.operations(graph, observation, context, conditions)
     logs = scores - log_sums(scores, observation.rows, environment.batch)[observation.rows]
     # A policy scores the devices of one operation in each state, so the state is repeated for each of its operations.
-    repeated, candidates = (
-        replace(observation, tips=observation.tips[observation.rows]),
-        torch.arange(len(observation.rows)),
-    )
-    logs = logs[:, None] + policy.devices(
-        graph, repeated, candidates, context[observation.rows], conditions[observation.rows]
-    )
+    rows = observation.rows
+    repeated, candidates = replace(observation, tips=observation.tips[rows]), torch.arange(len(rows))
+    logs = logs[:, None] + policy.devices(graph, repeated, candidates, context[rows], conditions[rows])
     index, devices = observation.allowed.nonzero(as_tuple=True)
-    return observation.rows[index], observation.operations[index], devices, logs[index, devices]
+    return rows[index], observation.operations[index], devices, logs[index, devices]

@@ -35,20 +35,14 @@ class Drawing:
         self._total = float(environment.seconds.sum()) or 1.0
         self._remaining = n
         vectors = graph.vectors[:-1].numpy()
-        children, parents, transfers = problem.children, problem.parents, problem.transfers
         self._operations = kernels.Operations(
-            seconds=problem.seconds,
-            delays=transfers.slope * problem.sizes + transfers.delay,
+            *problem.arrays,
             tails=problem.tails,
             lengths=(problem.seconds / (self._unit + problem.seconds)).astype(np.float32),
-            child_offsets=children.offsets,
-            children=children.targets,
-            parent_offsets=parents.offsets,
-            parents=parents.targets,
             vectors=vectors,
         )
         names = ("waiting", "placement", "ends", "needed", "arrivals", "free", "last", "now", "added")
-        sources = np.flatnonzero(np.diff(parents.offsets) == 0).astype(np.int32)
+        sources = np.flatnonzero(np.diff(problem.parents.offsets) == 0).astype(np.int32)
         ready = np.zeros((batch, n), np.int32)
         ready[:, : len(sources)] = sources
         self._states = kernels.States(

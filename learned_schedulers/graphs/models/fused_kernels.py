@@ -56,16 +56,16 @@ _ZERO, _ONE = np.float32(0), np.float32(1)
 
 
 class Operations(NamedTuple):
-    """The n operations of the graph; this tuple is the parameter `graph` of the kernels."""
+    """The n operations of the graph, GraphArrays first; this tuple is the parameter `graph` of the kernels."""
 
+    parent_offsets: np.ndarray  # (n + 1,)
+    parents: np.ndarray  # (E,)
+    child_offsets: np.ndarray  # (n + 1,)
+    children: np.ndarray  # (E,)
     seconds: np.ndarray  # (n,)
     delays: np.ndarray  # (n,) seconds that a transfer of the result takes
     tails: np.ndarray  # (n,) seconds
     lengths: np.ndarray  # (n,) float32: the feature RUN_TIME, which is the same in all states
-    child_offsets: np.ndarray  # (n + 1,)
-    children: np.ndarray  # (E,)
-    parent_offsets: np.ndarray  # (n + 1,)
-    parents: np.ndarray  # (E,)
     vectors: np.ndarray  # (n, width) float32
 
 

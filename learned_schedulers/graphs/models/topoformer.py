@@ -71,9 +71,8 @@ def _features(problem: Problem, precedes: np.ndarray, reach: np.ndarray) -> np.n
         reach.sum(0) / n,
         np.log1p(precedes.sum(1)),
         np.log1p(precedes.sum(0)),
-        np.full(
-            n, path / bound
-        ),  # the same for all operations: whether path or work limits the makespan; the number of devices
+        # The same for all operations: whether path or work limits the makespan; the number of devices.
+        np.full(n, path / bound),
         np.full(n, 1 / problem.devices),
     ]
     return np.column_stack([*numbers, bumps(priority_places(problem))]).astype(np.float32)

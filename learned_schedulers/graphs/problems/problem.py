@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -39,6 +40,17 @@ class Transfers:
 
     slope: float = 0.0  # seconds per byte
     delay: float = 0.0  # seconds
+
+
+class GraphArrays(NamedTuple):
+    """The arrays of a problem for compiled code: n operations and E edges, in both directions."""
+
+    parent_offsets: np.ndarray  # (n + 1,) int32
+    parents: np.ndarray  # (E,) int32
+    child_offsets: np.ndarray  # (n + 1,) int32
+    children: np.ndarray  # (E,) int32
+    seconds: np.ndarray  # (n,) run times
+    delays: np.ndarray  # (n,) seconds until a result is on another device
 
 
 @dataclass(frozen=True)
@@ -85,6 +97,19 @@ class Problem:
     @cached_property
     def parents(self) -> Edges:
         return self.children.reversed()
+
+    @property
+    def delays(self) -> np.ndarray:
+        """(n,) seconds until the result of each operation is on another device."""
+        return self.transfers.slope * self.sizes + self.transfers.delay
+
+    @property
+    def arrays(self) -> GraphArrays:
+        """The operations and edges for compiled code."""
+        parents, children = self.parents, self.children
+        return GraphArrays(
+            parents.offsets, parents.targets, children.offsets, children.targets, self.seconds, self.delays
+        )
 
     @cached_property
     def tails(self) -> np.ndarray:

@@ -19,7 +19,6 @@ from typing import Annotated, TypeVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from learned_schedulers.files import replacing
 from learned_schedulers.graphs.read.graph import Graph, Operations, graph
 from learned_schedulers.graphs.read.source_files import content
 
@@ -190,22 +189,6 @@ def names_of_split(path: Path) -> dict[int, str]:
     split = _parsed(_Split, path)
     parts = (*split.cpus, *split.fpgas)
     return {name: label for part in parts for name, label in zip(part.nodes, part.names, strict=False)}
-
-
-def write_split(path: Path, workload: Workload, placement: np.ndarray) -> None:
-    """Write `placement`, (n,), the accelerator of each operation or CPU, in the published form: whole or not at all.
-
-    Raises ValueError that names the node if its accelerator does not exist or does not support it.
-    """
-    wrong = (placement < CPU) | (placement >= workload.accelerators) | ((placement > CPU) & ~workload.supported)
-    if wrong.any():
-        i = int(np.flatnonzero(wrong)[0])
-        raise ValueError(
-            f"{path}: node {workload.ids[i]} of {workload.graph.name} cannot be on device {placement[i]}; "
-            f"there are {workload.accelerators} accelerators"
-        )
-    with replacing(path) as temporary:
-        temporary.write_text(split_of(workload.ids, placement, workload.accelerators))
 
 
 def split_of(ids: np.ndarray, placement: np.ndarray, devices: int, names: Sequence[str] | None = None) -> str:

@@ -61,12 +61,11 @@ def test_slack_and_arrivals_are_those_of_the_schedule(seed: int) -> None:
             times[i] += slack[i] * more + (1e-6 * span if longer else 0.0)
             took = _run(replace(problem, seconds=times), order, placement)
             assert (took > span * (1 + 1e-9)) == longer
+    delays = problem.delays
     for i, device in product(range(12), range(3)):
         before = problem.parents.targets[problem.parents.offsets[i] : problem.parents.offsets[i + 1]]
-        arrivals = [judged.ends[0, j] + (completion.delays[j] if placement[j] != device else 0.0) for j in before]
-        present_arrivals = [
-            judged.ends[0, j] + (completion.delays[j] if placement[j] != placement[i] else 0.0) for j in before
-        ]
+        arrivals = [judged.ends[0, j] + (delays[j] if placement[j] != device else 0.0) for j in before]
+        present_arrivals = [judged.ends[0, j] + (delays[j] if placement[j] != placement[i] else 0.0) for j in before]
         expected = (max(arrivals, default=0.0) - max(present_arrivals, default=0.0)) / unit
         assert inputs.devices[i, device, 7] == pytest.approx(np.sign(expected) * np.log1p(abs(expected)) / 2, abs=1e-5)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from learned_schedulers.graphs.methods.rules.heap import pop, push
-from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.graphs.problems.problem import GraphArrays, Problem
 
 
 def listed(problem: Problem, priorities: np.ndarray, devices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -19,8 +19,7 @@ def listed(problem: Problem, priorities: np.ndarray, devices: np.ndarray) -> tup
     priorities: (S, n); devices: (S,), how many of the problem's devices each schedule uses, at least 1.
     """
     orders, placements = np.empty(priorities.shape, np.int32), np.empty(priorities.shape, np.int32)
-    children, waiting = problem.children, np.diff(problem.parents.offsets)
-    _list(children.offsets, children.targets, waiting, problem.seconds, priorities, devices, orders, placements)
+    _list(problem.arrays, priorities, devices, orders, placements)
     return orders, placements
 
 
@@ -32,17 +31,11 @@ def by_critical_path(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 
 @njit(cache=True, nogil=True)
 def _list(
-    offsets: np.ndarray,
-    children: np.ndarray,
-    parent_counts: np.ndarray,
-    seconds: np.ndarray,
-    priorities: np.ndarray,
-    devices: np.ndarray,
-    orders: np.ndarray,
-    placements: np.ndarray,
+    graph: GraphArrays, priorities: np.ndarray, devices: np.ndarray, orders: np.ndarray, placements: np.ndarray
 ) -> None:
-    """parent_counts: (n,), the number of parents of each operation."""
-    n = len(seconds)
+    """Fill orders and placements, (S, n)."""
+    offsets, children, seconds = graph.child_offsets, graph.children, graph.seconds
+    n, parent_counts = len(seconds), np.diff(graph.parent_offsets)
     ready_keys, ready = np.empty(n), np.empty(n, np.int32)  # heap of operations that may start now, by priority
     later_keys, later = np.empty(n), np.empty(n, np.int32)  # heap of those whose parents are scheduled, by release
     release = np.empty(n)

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from learned_schedulers.graphs.methods.rules.heap import pop, push
-from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.graphs.problems.problem import GraphArrays, Problem
 
 
 def ordered(problem: Problem, placements: np.ndarray, priorities: np.ndarray | None = None) -> np.ndarray:
@@ -21,13 +21,8 @@ def ordered(problem: Problem, placements: np.ndarray, priorities: np.ndarray | N
     orders = np.empty(placements.shape, np.int32)
     if priorities is None:
         priorities = np.broadcast_to(problem.tails, placements.shape)
-    children, waiting, transfers = problem.children, np.diff(problem.parents.offsets), problem.transfers
     _order(
-        children.offsets,
-        children.targets,
-        waiting,
-        problem.seconds,
-        transfers.slope * problem.sizes + transfers.delay,
+        problem.arrays,
         problem.devices,
         np.ascontiguousarray(priorities, np.float64),
         np.ascontiguousarray(placements, np.int32),
@@ -47,24 +42,15 @@ def by_times(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
 
 @njit(cache=True, nogil=True)
 def _order(
-    offsets: np.ndarray,
-    children: np.ndarray,
-    parent_counts: np.ndarray,
-    seconds: np.ndarray,
-    delays: np.ndarray,
-    n_devices: int,
-    priorities: np.ndarray,
-    placements: np.ndarray,
-    orders: np.ndarray,
+    graph: GraphArrays, n_devices: int, priorities: np.ndarray, placements: np.ndarray, orders: np.ndarray
 ) -> None:
-    """parent_counts: (n,), the number of parents of each operation."""
-    n = len(seconds)
-    # Two heaps for each device; those of device d are in begins[d]:begins[d + 1].
-    ready_keys, ready = (
-        np.empty(n),
-        np.empty(n, np.int32),
-    )  # operations that may start when the device is free, by priority
-    later_keys, later = np.empty(n), np.empty(n, np.int32)  # those whose parents are scheduled, by release
+    """Fill `orders`, (S, n)."""
+    offsets, children, seconds, delays = graph.child_offsets, graph.children, graph.seconds, graph.delays
+    n, parent_counts = len(seconds), np.diff(graph.parent_offsets)
+    # Two heaps for each device, in begins[d]:begins[d + 1]: `ready` has the operations that may start when the device
+    # is free, by priority, and `later` those whose parents are scheduled, by release.
+    ready_keys, ready = np.empty(n), np.empty(n, np.int32)
+    later_keys, later = np.empty(n), np.empty(n, np.int32)
     release, begins = np.empty(n), np.zeros(n_devices + 1, np.int64)
     for s in range(len(orders)):
         placement = placements[s]

@@ -39,15 +39,18 @@ def placed(problem: Problem, placements: np.ndarray, began: float) -> Proposals:
     return proposed(Target((problem,)), orders, fitting, began)
 
 
-def nothing_fits(best: Evaluated, evaluations: int) -> Proposals:
-    """The answer of a search that found no schedule that fits the memory: never a silent invalid placement.
+def of_search(best: Evaluated, costs: np.ndarray, began: float) -> Proposals:
+    """The best schedule of a search and its improvements; unsupported if it does not fit, never silently invalid.
 
-    best: S = 1, the schedule that exceeds the memory least, of `evaluations` simulated schedules.
+    best: S = 1; if nothing fits, the schedule that exceeds the memory least; costs: (E,) of all simulated schedules, in
+    their sequence; began: `time.perf_counter()` at the start of the method.
     """
+    if best.fits[0]:
+        return Proposals(best.orders, best.placements, stats=improvements(costs, time.perf_counter() - began))
     n = best.placements.shape[1]
     return Proposals.unsupported(
         n,
-        f"none of {evaluations} simulated schedules fits devices of {best.memory:g} bytes: the nearest needs "
+        f"none of {len(costs)} simulated schedules fits devices of {best.memory:g} bytes: the nearest needs "
         f"{best.excess[0]:.1%} more in sum; take more devices, more memory, or more evaluations",
     )
 

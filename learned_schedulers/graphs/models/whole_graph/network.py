@@ -140,9 +140,8 @@ class _SegmentAttention(nn.Module):
         query, keys, values = (
             part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in (self.query(rows), keys, values)
         )
-        attended = F.scaled_dot_product_attention(
-            query, keys, values, attn_mask=visible
-        )  # (count, heads, length, width / heads)
+        # (count, heads, length, width / heads)
+        attended = F.scaled_dot_product_attention(query, keys, values, attn_mask=visible)
         x = x + self.out(attended.transpose(1, 2).reshape(count * length, width)[:n])
         return x + self.inner(self.between(x))
 

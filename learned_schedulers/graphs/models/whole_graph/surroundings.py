@@ -18,6 +18,7 @@ from torch import Tensor
 
 from learned_schedulers.graphs.devices.completion import OFFSETS, OPEN, Completion, Decisions
 from learned_schedulers.graphs.devices.evaluation import Evaluated
+from learned_schedulers.graphs.problems.problem import GraphArrays
 
 OPERATION_NUMBERS, GRAPH_NUMBERS, SCHEDULE_NUMBERS, DEVICE_NUMBERS = 10, 5, 5, 8
 
@@ -33,7 +34,7 @@ class Surroundings:
 
     @staticmethod
     def of(completion: Completion) -> Surroundings:
-        problem, delays = completion.problem, completion.delays
+        problem, delays = completion.problem, completion.problem.delays
         n, unit, path = len(problem), _unit(completion), max(problem.critical_path, 1e-300)
         memory = _memory(completion)
         columns = [
@@ -80,23 +81,8 @@ def standing(surroundings: Surroundings, decisions: Decisions, evaluated: Evalua
     n, m = len(problem), problem.devices
     placement, ends = evaluated.placements[0], evaluated.ends[0]
     span = float(evaluated.seconds[0])
-    meetings = _Meetings(
-        slack=np.empty(n),
-        ready=np.empty((n, m)),
-        due=np.empty((n, m)),
-        finish=np.empty((n, m)),
-        entering=np.empty((n, m)),
-        leaving=np.empty((n, m)),
-    )
-    graph = _Graph(
-        parent_offsets=problem.parents.offsets,
-        parents=problem.parents.targets,
-        child_offsets=problem.children.offsets,
-        children=problem.children.targets,
-        seconds=problem.seconds,
-        delays=completion.delays,
-    )
-    _meet(graph, m, evaluated.orders[0], placement, ends, meetings)
+    meetings = _Meetings(np.empty(n), *(np.empty((n, m)) for _ in _Meetings._fields[1:]))
+    _meet(problem.arrays, m, evaluated.orders[0], placement, ends, meetings)
     slack, ready, due, finish, entering, leaving = meetings
     placed = np.arange(n), placement
     devices = [
@@ -134,17 +120,6 @@ def _memory(completion: Completion) -> float:
     return problem.memory if np.isfinite(problem.memory) and problem.memory > 0 else most
 
 
-class _Graph(NamedTuple):
-    """A graph's arrays for the kernel `_meet`."""
-
-    parent_offsets: np.ndarray  # (n + 1,)
-    parents: np.ndarray  # (E,)
-    child_offsets: np.ndarray  # (n + 1,)
-    children: np.ndarray  # (E,)
-    seconds: np.ndarray  # (n,)
-    delays: np.ndarray  # (n,) seconds that a transfer of the result takes
-
-
 class _Meetings(NamedTuple):
     """Seconds of every operation, (n,), and of every operation on every device, (n, m)."""
 
@@ -158,7 +133,7 @@ class _Meetings(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _meet(
-    graph: _Graph, n_devices: int, order: np.ndarray, placement: np.ndarray, ends: np.ndarray, meetings: _Meetings
+    graph: GraphArrays, n_devices: int, order: np.ndarray, placement: np.ndarray, ends: np.ndarray, meetings: _Meetings
 ) -> None:
     """Fill `meetings` for the schedule (order, placement, ends), (n,) each."""
     parents, parent_offsets = graph.parents, graph.parent_offsets
