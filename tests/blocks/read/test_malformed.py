@@ -23,7 +23,7 @@ from pipeline.corpus.tables import BLOCKS, MANIFEST, SKIPPED
 from pipeline.corpus.unique import groups
 from pipeline.lab import tables
 from tests import damaged
-from tests.blocks.read.corpora import corpus
+from tests.blocks.read import corpora
 from tests.blocks.read.malformed import ELF_FAULTS, inputs, sound_files
 
 pytestmark = pytest.mark.slow
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.slow
 
 def _corpus(folder: Path) -> Corpus:
     sources = {kind: {"kind": kind, "include": [f"{folder}/{kind}/*"]} for kind in ("files", "bhive")}
-    return corpus(sources, start_up="4.4.7")
+    return corpora.corpus(sources, start_up="4.4.7")
 
 
 def _one_by_one(corpus: Corpus, files: pd.DataFrame) -> Iterator[tuple[str, bool, list[tuple[str, str]]]]:
@@ -68,7 +68,7 @@ def batch(cases: list[tuple[str, str, bytes]], folder: Path) -> Counter[str]:
 
     Raises AssertionError if an input is neither used nor named, or a table is not whole.
     """
-    settings, out = _corpus(folder), folder / "out"
+    corpus, out = _corpus(folder), folder / "out"
     out.mkdir()
     listing: dict[str, Path] = {}
     for source in corpus.sources:

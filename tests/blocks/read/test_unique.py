@@ -113,9 +113,7 @@ def test_the_distribution_to_shards_runs_and_partitions_changes_nothing(
 
 
 @pytest.mark.parametrize("partitions", [1, 2, 3, 7, 60])
-def test_partitions_and_their_row_groups_are_ranges_of_ids(
-    tmp_path: Path, partitions: int
-) -> None:
+def test_partitions_and_their_row_groups_are_ranges_of_ids(tmp_path: Path, partitions: int) -> None:
     ids = []
     for path in write([table(build(RET.join([ADD * n + MOV for n in range(64)])))], tmp_path, partitions):
         part = tables.RowGroups(PARTITIONS, path)
