@@ -7,6 +7,7 @@ from itertools import permutations
 import numpy as np
 
 from learned_schedulers.blocks.dag.topology import count_violations
+from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.processors import model, packing
 from learned_schedulers.blocks.processors.in_order import Costs
 
@@ -42,6 +43,12 @@ def random_precedes(rng: np.random.Generator, n: int, size: int = 1) -> np.ndarr
     shuffle = rng.permuted(np.tile(np.arange(n), (size, 1)), axis=1)
     rows = np.arange(size)[:, None, None]
     return upper[rows, shuffle[:, :, None], shuffle[:, None, :]]
+
+
+def random_problems(rng: np.random.Generator, n: int, size: int) -> Problems:
+    """Blocks of instructions of latency 1, with the same dependencies as `random_precedes`."""
+    precedes = random_precedes(rng, n, size)
+    return Problems(precedes, np.ones((size, n), np.int16), precedes.astype(np.uint16), np.zeros((size, n), np.int32))
 
 
 def legal_orders(precedes: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from learned_schedulers.blocks.dag.topology import count_violations
 from learned_schedulers.blocks.methods.on_machine.settling import settle
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.processors import model
-from tests.blocks.methods.made_up import random_costs, random_out_of_order_costs, random_precedes
+from tests.blocks.methods.made_up import random_costs, random_out_of_order_costs, random_problems
 
 pytestmark = pytest.mark.slow
 
@@ -22,10 +22,8 @@ Draw = Callable[[np.random.Generator, int, int], model.Costs]
 
 def blocks(rng: np.random.Generator, n: int) -> tuple[Problems, np.ndarray, np.ndarray]:
     """Blocks, legal orders of them, and further legal orders."""
-    precedes = random_precedes(rng, n, SIZE)
-    rows = np.zeros((SIZE, n), np.int32)
-    problems = Problems(precedes, np.ones((SIZE, n), np.int16), precedes.astype(np.uint16), rows)
-    return problems, random_ready(precedes, rng), random_ready(precedes, rng)
+    problems = random_problems(rng, n, SIZE)
+    return problems, random_ready(problems.precedes, rng), random_ready(problems.precedes, rng)
 
 
 def first_by(ranking: np.ndarray, order: np.ndarray) -> list[list[int]]:

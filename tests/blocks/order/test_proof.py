@@ -17,16 +17,7 @@ from learned_schedulers.blocks.run.machine_code import assemble
 from learned_schedulers.blocks.run.oracle import Execution, Run, Task
 from tests.blocks.order.test_legality import block as block_of
 from tests.blocks.order.test_legality import drawn, permuted
-
-MIXED = """mov 8(%rsi), %rax
-    add $3, %rax
-    cmp %rax, %rdx
-    mov %rax, 16(%rdi)
-    cmovg %rcx, %r8
-    movsd (%r9), %xmm1
-    mulsd %xmm1, %xmm2
-    movsd %xmm2, 0x1000(%rip)
-    lea (%rax, %r10, 4), %r11"""
+from tests.blocks.run.conftest import MIXED
 
 
 def change(text: str, *orders: Sequence[int], marks: bytes | None = None) -> Change:

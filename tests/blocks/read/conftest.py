@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 
-import pytest
-
-BuildElf = Callable[..., bytes]
 _NULL = (b"", 0, 0, 0, b"", 0, 0, 0)
 
 
@@ -85,8 +81,3 @@ def build(
                           64 + len(segments) + len(content), 0)  # fmt: skip
     header += struct.pack("<HHHHHH", 64, 56, 1 if segments else 0, 64, len(sections), len(sections) - 1)
     return header + segments + bytes(content) + headers
-
-
-@pytest.fixture(scope="session")
-def build_elf() -> BuildElf:
-    return build

@@ -12,43 +12,31 @@ from tests.blocks.read.conftest import build
 
 TINY = Path(__file__).parents[2] / "tiny"
 _SECTION_HEADER = 64
-_BOUNDARY_VALUES = [
-    0,
-    1,
-    2,
-    7,
-    8,
-    0x7F,
-    0xFF,
-    0xFFFF,
-    1 << 31,
-    (1 << 32) - 1,
-    1 << 40,
-    1 << 62,
-    (1 << 63) - 1,
+BOUNDARY_VALUES = [
+    0, 1, 2, 7, 8, 0x7F, 0xFF, 0xFFFF, 1 << 31, (1 << 32) - 1, 1 << 40, 1 << 62, (1 << 63) - 1,
     (1 << 64) - 1,
-]
+]  # fmt: skip
 Rng = np.random.Generator
 
 
-def _pick(rng: Rng, end: int) -> int:
+def pick(rng: Rng, end: int) -> int:
     return int(rng.integers(max(end, 1)))
 
 
 def _scribble(rng: Rng, data: bytearray, begin: int, end: int, max_bytes: int = 16) -> None:
     """Write random bytes at random offsets of [begin, end)."""
     end = min(end, len(data))
-    for _ in range(1 + _pick(rng, max_bytes) if end > begin else 0):
-        data[begin + _pick(rng, end - begin)] = _pick(rng, 256)
+    for _ in range(1 + pick(rng, max_bytes) if end > begin else 0):
+        data[begin + pick(rng, end - begin)] = pick(rng, 256)
 
 
 def _set_field(rng: Rng, data: bytearray, begin: int, end: int) -> None:
     """Write a boundary value, or a number near the old one, to an aligned field of [begin, end)."""
     size = int(rng.choice([2, 4, 8]))
-    offset = begin + size * _pick(rng, (min(end, len(data)) - begin) // size)
+    offset = begin + size * pick(rng, (min(end, len(data)) - begin) // size)
     if offset + size <= len(data):
         old_value = int.from_bytes(data[offset : offset + size], "little")
-        value = int(rng.choice(_BOUNDARY_VALUES)) if rng.random() < 0.7 else old_value + _pick(rng, 33) - 16
+        value = int(rng.choice(BOUNDARY_VALUES)) if rng.random() < 0.7 else old_value + pick(rng, 33) - 16
         data[offset : offset + size] = (value % (1 << 8 * size)).to_bytes(size, "little")
 
 
@@ -59,13 +47,13 @@ def _section_table(data: bytes) -> tuple[int, int]:
 def _section(rng: Rng, data: bytes) -> tuple[int, int]:
     """Begin and end offset of a random section in the file."""
     table, count = _section_table(data)
-    header = data[table + _SECTION_HEADER * _pick(rng, count) :][:_SECTION_HEADER]
+    header = data[table + _SECTION_HEADER * pick(rng, count) :][:_SECTION_HEADER]
     begin, size = int.from_bytes(header[24:32], "little"), int.from_bytes(header[32:40], "little")
     return begin, begin + size
 
 
 def truncated(rng: Rng, data: bytearray) -> bytes:
-    return bytes(data[: _pick(rng, len(data))])
+    return bytes(data[: pick(rng, len(data))])
 
 
 def anywhere(rng: Rng, data: bytearray) -> bytes:
@@ -80,7 +68,7 @@ def header(rng: Rng, data: bytearray) -> bytes:
 
 def section_table(rng: Rng, data: bytearray) -> bytes:
     table, count = _section_table(data)
-    for _ in range(1 + _pick(rng, 3)):
+    for _ in range(1 + pick(rng, 3)):
         _set_field(rng, data, table, table + _SECTION_HEADER * count)
     return bytes(data)
 
@@ -100,16 +88,16 @@ def eh_frame(rng: Rng, data: bytearray) -> bytes:
     """Damage in the section that begins with a common entry as GCC writes it."""
     begins = [match.start() - 8 for match in re.finditer(rb"\x01zR\0\x01\x78\x10\x01", data)]
     if begins:
-        begin = begins[_pick(rng, len(begins))]
+        begin = begins[pick(rng, len(begins))]
         _set_field(rng, data, begin, begin + 400) if rng.random() < 0.5 else _scribble(rng, data, begin, begin + 400)
     return bytes(data)
 
 
 def spliced(rng: Rng, data: bytearray) -> bytes:
     """A piece is deleted, inserted again, or written over another one."""
-    begin, size, target = _pick(rng, len(data)), 1 + _pick(rng, 4096), _pick(rng, len(data))
+    begin, size, target = pick(rng, len(data)), 1 + pick(rng, 4096), pick(rng, len(data))
     piece = data[begin : begin + size]
-    kind = _pick(rng, 3)
+    kind = pick(rng, 3)
     if kind == 0:
         del data[begin : begin + size]
     elif kind == 1:
@@ -121,7 +109,7 @@ def spliced(rng: Rng, data: bytearray) -> bytes:
 
 def random_bytes(rng: Rng, _: bytearray) -> bytes:
     head = b"\x7fELF\x02\x01\x01" if rng.random() < 0.5 else b""
-    return head + rng.bytes(_pick(rng, 3000))
+    return head + rng.bytes(pick(rng, 3000))
 
 
 ELF_FAULTS: list[Callable[[Rng, bytearray], bytes]] = [
@@ -137,12 +125,12 @@ def wrong_csv(rng: Rng) -> bytes:
         _ROW, b",0.0531\n", b"hex,throughput\n", b"01d8\n", b"01d889d1,1,2,3\n", b'"01d889d1,1\n', b"01d8zz89,1\n",
         b"01d8e8,1\n", b"e800000000,1\n", b"01d8c3,1\n", b"01d8ff\n", b"\n", b"\xff\xfe01d8\n", b"0,1\n", b"01d8\r",
         b"01 d8 89 d1,7\n", "01d8é,1\n".encode("latin-1"), b";".join([b"01d8"] * 3) + b"\n", b"=1+1\n", b"0x01d8,1\n",
-        b"01d8" * (1 + _pick(rng, 60000)) + b",1\n",
+        b"01d8" * (1 + pick(rng, 60000)) + b",1\n",
     ]  # fmt: skip
-    data = bytearray(b"".join(rows[_pick(rng, len(rows))] for _ in range(1 + _pick(rng, 30))))
-    kind = _pick(rng, 8)
+    data = bytearray(b"".join(rows[pick(rng, len(rows))] for _ in range(1 + pick(rng, 30))))
+    kind = pick(rng, 8)
     if kind == 0:
-        return rng.bytes(_pick(rng, 3000))
+        return rng.bytes(pick(rng, 3000))
     if kind == 1:
         return bytes(data).decode("latin-1").encode("utf-16")
     if kind == 2:
@@ -160,7 +148,7 @@ def inputs(seed: int, count: int, sound: list[bytes]) -> Iterator[tuple[str, str
             yield "bhive", "wrong_csv", wrong_csv(rng)
         else:
             fault = ELF_FAULTS[number % len(ELF_FAULTS)]
-            yield "files", fault.__name__, fault(rng, bytearray(sound[_pick(rng, len(sound))]))
+            yield "files", fault.__name__, fault(rng, bytearray(sound[pick(rng, len(sound))]))
 
 
 def sound_files() -> list[bytes]:

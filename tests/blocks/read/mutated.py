@@ -16,10 +16,10 @@ from learned_schedulers.blocks.read import cut
 from learned_schedulers.blocks.read.elf import read_image
 from learned_schedulers.blocks.read.forms import Forms
 from tests.blocks.read.disassembly import by_dynamorio
+from tests.blocks.read.malformed import BOUNDARY_VALUES, Rng, pick
 
 SUFFIXES = {"assembly": ".s", "object": ".o", "archive": ".a", "csv": ".csv", "sql": ".sql", "data": ".data"}
 TEXTS = {"assembly", "csv", "sql"}
-Rng = np.random.Generator
 
 _C = r"""
 typedef struct { int a; long b; double c; char name[16]; } Part;
@@ -147,20 +147,16 @@ def _data(blocks: list[bytes]) -> list[bytes]:
     return files
 
 
-def _pick(rng: Rng, end: int) -> int:
-    return int(rng.integers(max(end, 1)))
-
-
 def _chunk(rng: Rng, data: bytes) -> tuple[int, int]:
     """Begin and end of a piece, mostly short."""
-    begin = _pick(rng, len(data))
-    return begin, begin + 1 + _pick(rng, int(rng.choice([4, 64, 1024])))
+    begin = pick(rng, len(data))
+    return begin, begin + 1 + pick(rng, int(rng.choice([4, 64, 1024])))
 
 
 def flipped(rng: Rng, data: bytes) -> bytes:
     changed = bytearray(data)
-    for _ in range(1 + _pick(rng, 8) if data else 0):
-        changed[_pick(rng, len(data))] ^= 1 << _pick(rng, 8)
+    for _ in range(1 + pick(rng, 8) if data else 0):
+        changed[pick(rng, len(data))] ^= 1 << pick(rng, 8)
     return bytes(changed)
 
 
@@ -171,7 +167,7 @@ def scribbled(rng: Rng, data: bytes) -> bytes:
 
 
 def truncated(rng: Rng, data: bytes) -> bytes:
-    return data[: _pick(rng, len(data))]
+    return data[: pick(rng, len(data))]
 
 
 def deleted_chunk(rng: Rng, data: bytes) -> bytes:
@@ -181,19 +177,19 @@ def deleted_chunk(rng: Rng, data: bytes) -> bytes:
 
 def duplicated_chunk(rng: Rng, data: bytes) -> bytes:
     begin, end = _chunk(rng, data)
-    place = _pick(rng, len(data))
+    place = pick(rng, len(data))
     return data[:place] + data[begin:end] + data[place:]
 
 
 def overwritten_chunk(rng: Rng, data: bytes) -> bytes:
     begin, end = _chunk(rng, data)
-    place = _pick(rng, len(data))
+    place = pick(rng, len(data))
     return data[:place] + data[begin:end] + data[place + end - begin :]
 
 
 def inserted_bytes(rng: Rng, data: bytes) -> bytes:
-    place = _pick(rng, len(data))
-    return data[:place] + rng.bytes(1 + _pick(rng, 16)) + data[place:]
+    place = pick(rng, len(data))
+    return data[:place] + rng.bytes(1 + pick(rng, 16)) + data[place:]
 
 
 def swapped_fields(rng: Rng, data: bytes) -> bytes:
@@ -201,7 +197,7 @@ def swapped_fields(rng: Rng, data: bytes) -> bytes:
     fields = list(re.finditer(rb"[^\s,;()]+", data))
     if len(fields) < 2:
         return data
-    first, second = sorted((fields[_pick(rng, len(fields))], fields[_pick(rng, len(fields))]), key=re.Match.start)
+    first, second = sorted((fields[pick(rng, len(fields))], fields[pick(rng, len(fields))]), key=re.Match.start)
     if first.end() > second.start():
         return data
     return b"".join(
@@ -210,30 +206,22 @@ def swapped_fields(rng: Rng, data: bytes) -> bytes:
 
 
 _NUMBERS = [
-    b"0",
-    b"-1",
-    b"65536",
-    b"4294967296",
-    b"18446744073709551616",
-    b"9" * 40,
-    b"0x" + b"f" * 17,
-    b"1e308",
-    b"9" * 5000,
-]
+    b"0", b"-1", b"65536", b"4294967296", b"18446744073709551616", b"9" * 40, b"0x" + b"f" * 17, b"1e308", b"9" * 5000,
+]  # fmt: skip
 
 
 def huge_number(rng: Rng, data: bytes) -> bytes:
     numbers = list(re.finditer(rb"\d+", data))
     if not numbers:
         return data
-    number = numbers[_pick(rng, len(numbers))]
-    return data[: number.start()] + _NUMBERS[_pick(rng, len(_NUMBERS))] + data[number.end() :]
+    number = numbers[pick(rng, len(numbers))]
+    return data[: number.start()] + _NUMBERS[pick(rng, len(_NUMBERS))] + data[number.end() :]
 
 
 def _with_lines(change: Callable[[Rng, list[bytes]], None]) -> Callable[[Rng, bytes], bytes]:
     def changed(rng: Rng, data: bytes) -> bytes:
         lines = data.splitlines(keepends=True)
-        for _ in range(1 + _pick(rng, 3) if lines else 0):
+        for _ in range(1 + pick(rng, 3) if lines else 0):
             change(rng, lines)
         return b"".join(lines)
 
@@ -244,17 +232,17 @@ def _with_lines(change: Callable[[Rng, list[bytes]], None]) -> Callable[[Rng, by
 @_with_lines
 def deleted_line(rng: Rng, lines: list[bytes]) -> None:
     if lines:
-        del lines[_pick(rng, len(lines))]
+        del lines[pick(rng, len(lines))]
 
 
 @_with_lines
 def duplicated_line(rng: Rng, lines: list[bytes]) -> None:
-    lines.insert(_pick(rng, len(lines)), lines[_pick(rng, len(lines))])
+    lines.insert(pick(rng, len(lines)), lines[pick(rng, len(lines))])
 
 
 @_with_lines
 def swapped_lines(rng: Rng, lines: list[bytes]) -> None:
-    a, b = _pick(rng, len(lines)), _pick(rng, len(lines))
+    a, b = pick(rng, len(lines)), pick(rng, len(lines))
     lines[a], lines[b] = lines[b], lines[a]
 
 
@@ -293,37 +281,19 @@ STRANGE: dict[str, list[str]] = {
 def _strange_line(kind: str) -> Callable[[Rng, bytes], bytes]:
     @_with_lines
     def strange_line(rng: Rng, lines: list[bytes]) -> None:
-        lines.insert(_pick(rng, len(lines)), STRANGE[kind][_pick(rng, len(STRANGE[kind]))].encode() + b"\n")
+        lines.insert(pick(rng, len(lines)), STRANGE[kind][pick(rng, len(STRANGE[kind]))].encode() + b"\n")
 
     return strange_line
-
-
-_BOUNDARIES = [
-    0,
-    1,
-    2,
-    7,
-    8,
-    0x7F,
-    0xFF,
-    0xFFFF,
-    1 << 31,
-    (1 << 32) - 1,
-    1 << 40,
-    1 << 62,
-    (1 << 63) - 1,
-    (1 << 64) - 1,
-]
 
 
 def _set_field(rng: Rng, data: bytes, begin: int, end: int) -> bytes:
     """A boundary value, or a number near the old one, in an aligned field of [begin, end)."""
     size = int(rng.choice([1, 2, 4, 8]))
-    offset = begin + size * _pick(rng, (min(end, len(data)) - begin) // size)
+    offset = begin + size * pick(rng, (min(end, len(data)) - begin) // size)
     if not 0 <= offset <= len(data) - size:
         return data
-    near = int.from_bytes(data[offset : offset + size], "little") + _pick(rng, 33) - 16
-    value = _BOUNDARIES[_pick(rng, len(_BOUNDARIES))] if rng.random() < 0.6 else near
+    near = int.from_bytes(data[offset : offset + size], "little") + pick(rng, 33) - 16
+    value = BOUNDARY_VALUES[pick(rng, len(BOUNDARY_VALUES))] if rng.random() < 0.6 else near
     return data[:offset] + (value % (1 << 8 * size)).to_bytes(size, "little") + data[offset + size :]
 
 
@@ -334,7 +304,7 @@ def field(rng: Rng, data: bytes) -> bytes:
 def _elf_begin(rng: Rng, data: bytes) -> int:
     """Where an ELF file begins, in an object or an archive; -1 without any."""
     begins = [match.start() for match in re.finditer(rb"\x7fELF", data)]
-    return begins[_pick(rng, len(begins))] if begins else -1
+    return begins[pick(rng, len(begins))] if begins else -1
 
 
 def elf_header(rng: Rng, data: bytes) -> bytes:
@@ -354,7 +324,7 @@ def section_content(rng: Rng, data: bytes) -> bytes:
     begin = _elf_begin(rng, data)
     table = begin + int.from_bytes(data[begin + 40 : begin + 48], "little")
     count = int.from_bytes(data[begin + 60 : begin + 62], "little")
-    header = data[table + 64 * _pick(rng, count) :][:64]
+    header = data[table + 64 * pick(rng, count) :][:64]
     first = begin + int.from_bytes(header[24:32], "little")
     return _set_field(rng, data, first, first + int.from_bytes(header[32:40], "little")) if begin >= 0 else data
 
@@ -364,8 +334,8 @@ def member_header(rng: Rng, data: bytes) -> bytes:
     ends = [match.start() for match in re.finditer(rb"`\n", data)]
     if not ends:
         return data
-    place = ends[_pick(rng, len(ends))] - _pick(rng, 58)
-    return data[: max(place, 0)] + bytes([b"0123456789 /-x\0\xff"[_pick(rng, 16)]]) + data[max(place, 0) + 1 :]
+    place = ends[pick(rng, len(ends))] - pick(rng, 58)
+    return data[: max(place, 0)] + bytes([b"0123456789 /-x\0\xff"[pick(rng, 16)]]) + data[max(place, 0) + 1 :]
 
 
 _ANY = [flipped, scribbled, truncated, deleted_chunk, duplicated_chunk, overwritten_chunk, inserted_bytes]
@@ -397,11 +367,11 @@ def inputs(seed: int, count: int, sound: dict[str, list[bytes]]) -> Iterator[Dam
     kinds = list(sound)
     for number in range(count):
         kind = kinds[number % len(kinds)]
-        content = sound[kind][_pick(rng, len(sound[kind]))]
+        content = sound[kind][pick(rng, len(sound[kind]))]
         names = []
         for _ in range(int(rng.choice([1, 1, 1, 2, 3]))):
             choices = damages(kind)
-            damage = choices[_pick(rng, len(choices))]
+            damage = choices[pick(rng, len(choices))]
             names.append(damage.__name__)
             content = damage(rng, content)
         yield Damaged(kind, "+".join(names), content)

@@ -9,6 +9,7 @@ import numpy as np
 from learned_schedulers.blocks.dag.memory_order import MemoryDags, MemoryOrder
 from learned_schedulers.blocks.dag.sampling import random_ready
 from learned_schedulers.blocks.read.assembly_file import AssemblyFile
+from learned_schedulers.blocks.read.document import Document
 
 LONGEST = 64
 
@@ -22,7 +23,7 @@ class Moves(NamedTuple):
     ordered: np.ndarray  # bool: of a block with a new order
 
 
-def random_orders(document: AssemblyFile, memory: MemoryOrder, rng: np.random.Generator) -> dict[int, list[int]]:
+def random_orders(document: Document, memory: MemoryOrder, rng: np.random.Generator) -> dict[int, list[int]]:
     """A random legal order of each block of at most 64 instructions."""
     numbers = [k for k, block in enumerate(document.blocks) if len(block.marks) <= LONGEST]
     blocks = [document.blocks[k] for k in numbers]

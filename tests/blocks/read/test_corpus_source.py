@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from learned_schedulers.blocks.read.source_settings import Corpus
 from pipeline.corpus.every_format import Ingestion
+from tests.blocks.read.corpora import corpus
 from tests.blocks.read.mutated import SUFFIXES, sound_files
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="GCC is not installed")
@@ -22,19 +22,11 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[bytes]]:
 
 def ingested(folder: Path, files: dict[str, bytes], kind: str = "bhive") -> tuple[pd.DataFrame, pd.DataFrame]:
     """Rows of the tables `blocks` and `skipped`."""
-    settings = {
-        "sources": {"mine": {"kind": kind, "include": ["*"]}},
-        "compiler": "GCC: ",
-        "start_up_compiler": "GCC: ",
-        "shards": 1,
-        "min_instructions": 2,
-        "max_instructions": 64,
-    }
     for name, content in files.items():
         (folder / name).write_bytes(content)
     rows = [(name, str(folder / name), len(content)) for name, content in files.items()]
     manifest = pd.DataFrame(rows, columns=["program", "artifact", "size_bytes"]).assign(source="mine")
-    ingestion = Ingestion(Corpus.model_validate(settings))
+    ingestion = Ingestion(corpus({"mine": {"kind": kind, "include": ["*"]}}, 1, "GCC: ", "GCC: "))
     runs = [run.to_pandas() for run in ingestion.runs(manifest)]
     return pd.concat(runs) if runs else pd.DataFrame({"masked_code": []}), ingestion.skipped()
 

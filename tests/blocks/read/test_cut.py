@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,8 +13,8 @@ from iced_x86 import Decoder, FlowControl, Mnemonic
 from learned_schedulers.blocks.read import cut as cutting
 from learned_schedulers.blocks.read.elf import Image, read_image
 from learned_schedulers.blocks.read.forms import Forms
+from tests.blocks.read.conftest import build
 
-BuildElf = Callable[..., bytes]
 TINY = Path(__file__).parents[2] / "tiny"
 
 ADD = bytes.fromhex("01d8")  # add eax, ebx
@@ -67,18 +67,18 @@ def masks(elf: bytes) -> list[str]:
         pytest.param(bytes.fromhex("f30f1efa"), id="endbr64"),
     ],
 )
-def test_block_ends_before_and_begins_after(build_elf: BuildElf, between: bytes) -> None:
-    cut_blocks = cut(build_elf(ADD + MOV + between + MOV + RET, address=0x1000))
+def test_block_ends_before_and_begins_after(between: bytes) -> None:
+    cut_blocks = cut(build(ADD + MOV + between + MOV + RET, address=0x1000))
     assert cut_blocks == [(0x1000, 2, "01d889d1"), (0x1004 + len(between), 1, "89d1")]
 
 
-def test_rest_of_a_function_is_dropped_behind_an_invalid_byte(build_elf: BuildElf) -> None:
+def test_rest_of_a_function_is_dropped_behind_an_invalid_byte() -> None:
     code = ADD + MOV + b"\x06" + MOV + RET + MOV + RET
-    assert [n for _, n, _ in cut(build_elf(code + code, [(0, 10), (10, 20)]))] == [2, 2]
+    assert [n for _, n, _ in cut(build(code + code, [(0, 10), (10, 20)]))] == [2, 2]
 
 
-def test_repeated_string_instruction_stays_inside(build_elf: BuildElf) -> None:
-    assert [n for _, n, _ in cut(build_elf(ADD + bytes.fromhex("f348ab") + MOV + RET))] == [3]
+def test_repeated_string_instruction_stays_inside() -> None:
+    assert [n for _, n, _ in cut(build(ADD + bytes.fromhex("f348ab") + MOV + RET))] == [3]
 
 
 @pytest.mark.parametrize(
@@ -90,36 +90,36 @@ def test_repeated_string_instruction_stays_inside(build_elf: BuildElf) -> None:
         pytest.param(bytes.fromhex("7401") + ADD + MOV + RET, [2], id="into an instruction"),
     ],
 )
-def test_branch_target_opens_a_block(build_elf: BuildElf, code: bytes, lengths: list[int]) -> None:
-    assert [n for _, n, _ in cut(build_elf(code))] == lengths
+def test_branch_target_opens_a_block(code: bytes, lengths: list[int]) -> None:
+    assert [n for _, n, _ in cut(build(code))] == lengths
 
 
-def test_branch_from_another_function_opens_a_block(build_elf: BuildElf) -> None:
+def test_branch_from_another_function_opens_a_block() -> None:
     code = ADD + MOV + RET + bytes.fromhex("ebfb")  # to MOV
-    assert [n for _, n, _ in cut(build_elf(code, [(0, 5), (5, 7)]))] == [1, 1]
+    assert [n for _, n, _ in cut(build(code, [(0, 5), (5, 7)]))] == [1, 1]
 
 
-def test_sections_of_an_object_file_do_not_branch_into_each_other(build_elf: BuildElf) -> None:
-    elf = build_elf(ADD + MOV + RET, kind="rel", more=bytes.fromhex("7400") + RET)  # to 2 in its own section
+def test_sections_of_an_object_file_do_not_branch_into_each_other() -> None:
+    elf = build(ADD + MOV + RET, kind="rel", more=bytes.fromhex("7400") + RET)  # to 2 in its own section
     assert cut(elf) == [(0, 2, "01d889d1")]
 
 
-def test_only_functions_that_eh_frame_covers(build_elf: BuildElf) -> None:
+def test_only_functions_that_eh_frame_covers() -> None:
     code = MOV + RET + ADD + ADD + RET + MOV + RET
-    assert cut(build_elf(code, [(3, 8)], address=0)) == [(3, 2, "01d801d8")]
+    assert cut(build(code, [(3, 8)], address=0)) == [(3, 2, "01d801d8")]
 
 
-def test_no_block_runs_from_one_function_into_the_next(build_elf: BuildElf) -> None:
-    assert [n for _, n, _ in cut(build_elf(ADD + MOV + MOV + RET, [(0, 4), (4, 7)]))] == [2, 1]
+def test_no_block_runs_from_one_function_into_the_next() -> None:
+    assert [n for _, n, _ in cut(build(ADD + MOV + MOV + RET, [(0, 4), (4, 7)]))] == [2, 1]
 
 
-def test_range_of_lengths(build_elf: BuildElf) -> None:
+def test_range_of_lengths() -> None:
     code = RET.join([ADD, ADD + MOV, ADD * 3, ADD * 4])
-    assert [n for _, n, _ in cut(build_elf(code), 2, 3)] == [2, 3]
+    assert [n for _, n, _ in cut(build(code), 2, 3)] == [2, 3]
 
 
-def test_blocks_of_an_object_file(build_elf: BuildElf) -> None:
-    elf = build_elf(ADD + MOV + RET, kind="rel", more=MOV * 3 + RET)
+def test_blocks_of_an_object_file() -> None:
+    elf = build(ADD + MOV + RET, kind="rel", more=MOV * 3 + RET)
     cut_blocks = list(blocks(read_image(elf, "4.9", "4.4"), 2, 64))
     assert [(section, address, n) for section, address, n, *_ in cut_blocks] == [(".text", 0, 2), (".text.more", 0, 3)]
 
@@ -135,8 +135,8 @@ def test_blocks_of_an_object_file(build_elf: BuildElf) -> None:
         pytest.param("488b8344332211", "488b8344332211", id="displacement from a register stays"),
     ],
 )
-def test_rip_relative_displacement_is_masked(build_elf: BuildElf, code: str, hidden: str) -> None:
-    assert masks(build_elf(bytes.fromhex(code) + RET)) == [hidden]
+def test_rip_relative_displacement_is_masked(code: str, hidden: str) -> None:
+    assert masks(build(bytes.fromhex(code) + RET)) == [hidden]
 
 
 @pytest.mark.parametrize(
@@ -153,15 +153,15 @@ def test_rip_relative_displacement_is_masked(build_elf: BuildElf, code: str, hid
         pytest.param("b034b312b740b600", "b034b312b740b600", id="address across instructions"),
     ],
 )
-def test_absolute_address_is_masked_where_the_image_cannot_move(build_elf: BuildElf, code: str, hidden: str) -> None:
+def test_absolute_address_is_masked_where_the_image_cannot_move(code: str, hidden: str) -> None:
     machine_code = bytes.fromhex(code) + RET
-    assert masks(build_elf(machine_code, kind="exec", address=0x401020)) == [hidden]
-    assert masks(build_elf(machine_code, kind="dyn", address=0x401020)) == [code]
+    assert masks(build(machine_code, kind="exec", address=0x401020)) == [hidden]
+    assert masks(build(machine_code, kind="dyn", address=0x401020)) == [code]
 
 
-def test_bytes_that_the_linker_fills_in_are_masked(build_elf: BuildElf) -> None:
+def test_bytes_that_the_linker_fills_in_are_masked() -> None:
     code = bytes.fromhex("bf1122334448be1122334455667788") + RET
-    elf = build_elf(code, kind="rel", relocations=((1, 10), (7, 1)))  # R_X86_64_32, R_X86_64_64
+    elf = build(code, kind="rel", relocations=((1, 10), (7, 1)))  # R_X86_64_32, R_X86_64_64
     assert masks(elf) == ["bf0000000048be0000000000000000"]
 
 
@@ -196,12 +196,12 @@ def simple_cut(elf: bytes) -> list[tuple[int, int, bytes, bytes]]:
 
 
 @given(st.lists(st.binary(min_size=1, max_size=60), min_size=1, max_size=4))
-def test_agrees_with_the_simple_cutter_on_random_bytes(build_elf: BuildElf, functions: list[bytes]) -> None:
+def test_agrees_with_the_simple_cutter_on_random_bytes(functions: list[bytes]) -> None:
     bounds, code = [], b""
     for function in functions:
         bounds.append((len(code), len(code) + len(function)))
         code += function
-    elf = build_elf(code, bounds)
+    elf = build(code, bounds)
     image = read_image(elf, "4.9", "4.4")
     assert [block[1:] for block in blocks(image, 1, 1000)] == simple_cut(elf)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,8 @@ from learned_schedulers.blocks.read.cut import blocks
 from learned_schedulers.blocks.read.elf import Image, read_image
 from learned_schedulers.blocks.read.forms import Forms
 from learned_schedulers.blocks.read.unreadable import Unreadable
+from tests.blocks.read.conftest import build
 
-BuildElf = Callable[..., bytes]
 TINY = Path(__file__).parents[2] / "tiny"
 CODE = bytes.fromhex("01d889d1c3") * 8
 
@@ -24,8 +23,8 @@ def read(elf: bytes, text_share: float = 1.0) -> Image:
 
 
 @pytest.mark.parametrize("kind", ["dyn", "exec", "rel"])
-def test_kinds(build_elf: BuildElf, kind: str) -> None:
-    image = read(build_elf(CODE, [(0, 10), (20, 25)], kind=kind))
+def test_kinds(kind: str) -> None:
+    image = read(build(CODE, [(0, 10), (20, 25)], kind=kind))
     start = 0 if kind == "rel" else 0x401000
     assert (image.sections[0].functions - start).tolist() == [[0, 10], [20, 25]]
     assert image.relocatable == (kind == "rel")
@@ -34,8 +33,8 @@ def test_kinds(build_elf: BuildElf, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["dyn", "exec", "rel"])
-def test_truncated_anywhere(build_elf: BuildElf, kind: str) -> None:
-    elf = build_elf(CODE, kind=kind)
+def test_truncated_anywhere(kind: str) -> None:
+    elf = build(CODE, kind=kind)
     for length in range(len(elf)):
         with pytest.raises(Unreadable, match="truncated or damaged"):
             read(elf[:length])
@@ -55,27 +54,27 @@ def test_truncated_anywhere(build_elf: BuildElf, kind: str) -> None:
         ({"comments": ("GCC: (GNU) 4.9.1", "clang version 3.6")}, "built by another compiler: clang version 3.6"),
     ],
 )
-def test_refused_with_reason_and_remedy(build_elf: BuildElf, change: dict[str, object], reason: str) -> None:
+def test_refused_with_reason_and_remedy(change: dict[str, object], reason: str) -> None:
     with pytest.raises(Unreadable) as error:
-        read(build_elf(CODE, **change))
+        read(build(CODE, **change))
     assert error.value.reason.startswith(reason)
     assert error.value.remedy
 
 
-def test_start_up_objects_of_an_older_compiler_are_accepted(build_elf: BuildElf) -> None:
-    elf = build_elf(CODE, comments=("GCC: (GNU) 4.4.7 20120313", "GCC: (GNU) 4.9.1"))
+def test_start_up_objects_of_an_older_compiler_are_accepted() -> None:
+    elf = build(CODE, comments=("GCC: (GNU) 4.4.7 20120313", "GCC: (GNU) 4.9.1"))
     assert read(elf).compiler == "GCC: (GNU) 4.9.1"
 
 
-def test_code_of_other_compilers_is_dropped_by_share(build_elf: BuildElf) -> None:
-    elf = build_elf(CODE, [(0, 10), (10, 25), (25, 40)], comments=("GCC: (GNU) 4.9.1", "GCC: (Debian) 4.8.1"))
+def test_code_of_other_compilers_is_dropped_by_share() -> None:
+    elf = build(CODE, [(0, 10), (10, 25), (25, 40)], comments=("GCC: (GNU) 4.9.1", "GCC: (Debian) 4.8.1"))
     assert (read(elf, text_share=0.7).sections[0].functions - 0x401000).tolist() == [[0, 10], [10, 25]]
     with pytest.raises(Unreadable, match=r"4\.8\.1"):
         read(elf)
 
 
-def test_overlapping_functions_are_read_once(build_elf: BuildElf) -> None:
-    image = read(build_elf(CODE, [(0, 10), (0, 10), (5, 15), (15, 20)]))
+def test_overlapping_functions_are_read_once() -> None:
+    image = read(build(CODE, [(0, 10), (0, 10), (5, 15), (15, 20)]))
     assert (image.sections[0].functions - 0x401000).tolist() == [[0, 10], [15, 20]]
 
 
@@ -89,8 +88,8 @@ def test_random_bytes(data: bytes) -> None:
 
 @pytest.mark.parametrize("kind", ["dyn", "exec", "rel"])
 @given(changes=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=4))
-def test_damaged_bytes(build_elf: BuildElf, kind: str, changes: list[tuple[float, int]]) -> None:
-    elf = bytearray(build_elf(CODE, kind=kind, relocations=((1, 2),) if kind == "rel" else ()))
+def test_damaged_bytes(kind: str, changes: list[tuple[float, int]]) -> None:
+    elf = bytearray(build(CODE, kind=kind, relocations=((1, 2),) if kind == "rel" else ()))
     for position, value in changes:
         elf[int(position * len(elf))] = value
     try:

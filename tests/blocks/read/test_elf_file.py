@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learned_schedulers.blocks.dag.memory_order import Mark, MemoryDags
-from learned_schedulers.blocks.dag.sampling import random_ready
-from learned_schedulers.blocks.read.document import Document
+from learned_schedulers.blocks.dag.memory_order import Mark
 from learned_schedulers.blocks.read.elf_file import ElfDocument, read
 from learned_schedulers.blocks.read.unreadable import Unreadable
 from tests.blocks.read.elf_builds import build, disassembled
+from tests.blocks.read.random_orders import random_orders
 
 PROGRAM = Path(__file__).parent / "labels.c"
 KINDS = {
@@ -34,19 +33,6 @@ KINDS = {
 def builds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     folder = tmp_path_factory.mktemp("builds")
     return {kind: build(folder, PROGRAM.read_text(), ".c", *options) for kind, options in KINDS.items()}
-
-
-def legal_orders(document: Document, seed: int) -> dict[int, list[int]]:
-    """A random legal order of every block."""
-    blocks, rng, orders = document.blocks, np.random.default_rng(seed), {}
-    read_blocks = MemoryDags("tso").conflicts([b.code for b in blocks], [b.marks for b in blocks])
-    edges, sizes = read_blocks.conflicts, np.diff(read_blocks.first)
-    for block, size in enumerate(sizes.tolist()):
-        low, high = edges.offsets[block : block + 2].tolist()
-        precedes = np.zeros((1, size, size), bool)
-        precedes[0, edges.before[low:high], edges.after[low:high]] = True
-        orders[block] = random_ready(precedes, rng)[0].tolist()
-    return orders
 
 
 def place_of(document: ElfDocument, block: int, linked: bool) -> tuple[str, int]:
@@ -85,7 +71,7 @@ def test_objdump_reads_the_permutations(builds: dict[str, bytes], kind: str, tmp
 def test_ordered_programs_run_as_before(builds: dict[str, bytes], kind: str, tmp_path: Path) -> None:
     """Random legal orders, of a program that has all kinds of indirect jumps."""
     document = read(builds[kind], kind)
-    ordered = document.rewritten(legal_orders(document, 5))
+    ordered = document.rewritten(random_orders(document, "tso", np.random.default_rng(5)))
     assert ordered != builds[kind]
     outputs = []
     for name, content in (("before", builds[kind]), ("after", ordered)):
@@ -104,7 +90,7 @@ def test_ordered_programs_run_as_before(builds: dict[str, bytes], kind: str, tmp
 
 def test_separate_blocks_have_separate_bytes(builds: dict[str, bytes]) -> None:
     document = read(builds["pie"], "pie")
-    orders = legal_orders(document, 7)
+    orders = random_orders(document, "tso", np.random.default_rng(7))
     changed = {block: order for block, order in orders.items() if order != sorted(order)}
     whole = np.frombuffer(document.rewritten(changed), np.uint8).copy()
     old = np.frombuffer(builds["pie"], np.uint8)

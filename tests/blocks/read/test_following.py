@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from itertools import takewhile
 from pathlib import Path
 
@@ -20,9 +19,9 @@ from pipeline.corpus.following import MOST, of_blocks
 from pipeline.corpus.stages import following
 from pipeline.corpus.tables import BLOCKS, FOLLOWING, MANIFEST
 from pipeline.lab import tables
+from tests.blocks.read.conftest import build
 from tests.blocks.read.test_ingest import run, settings
 
-BuildElf = Callable[..., bytes]
 TINY = Path(__file__).parents[2] / "tiny"
 BLOCK = "01d889d1"  # add eax, ebx; mov ecx, edx
 END = "c3"
@@ -67,30 +66,30 @@ def following_codes(elf: bytes) -> list[list[str]]:
         pytest.param("e80000", [], id="cut off"),
     ],
 )
-def test_after_a_block(build_elf: BuildElf, code: str, expected: list[str]) -> None:
-    assert following_codes(build_elf(bytes.fromhex(BLOCK + code)))[0] == expected
+def test_after_a_block(code: str, expected: list[str]) -> None:
+    assert following_codes(build(bytes.fromhex(BLOCK + code)))[0] == expected
 
 
-def test_a_block_that_ends_at_a_branch_target(build_elf: BuildElf) -> None:
-    codes = following_codes(build_elf(bytes.fromhex(BLOCK + "85d2 74fc c3")))  # je to test edx, edx
+def test_a_block_that_ends_at_a_branch_target() -> None:
+    codes = following_codes(build(bytes.fromhex(BLOCK + "85d2 74fc c3")))  # je to test edx, edx
     assert codes == [["85d2", "0f8400000000", "c3"]]
 
 
-def test_it_ends_with_the_function(build_elf: BuildElf) -> None:
+def test_it_ends_with_the_function() -> None:
     code = bytes.fromhex(BLOCK + "e800000000" + BLOCK + END)
-    assert following_codes(build_elf(code, [(0, 9), (9, 14)])) == [["e800000000"], ["c3"]]
-    assert following_codes(build_elf(code)) == [["e800000000", "01d8", "89d1", "c3"], ["c3"]]
+    assert following_codes(build(code, [(0, 9), (9, 14)])) == [["e800000000"], ["c3"]]
+    assert following_codes(build(code)) == [["e800000000", "01d8", "89d1", "c3"], ["c3"]]
 
 
-def test_addresses_of_a_program_that_cannot_move_are_masked(build_elf: BuildElf) -> None:
+def test_addresses_of_a_program_that_cannot_move_are_masked() -> None:
     code = bytes.fromhex(BLOCK + "ff24c500104000 c3")  # jmp [rax*8+0x401000]
-    assert following_codes(build_elf(code, kind="exec"))[0] == ["ff24c500000000"]
-    assert following_codes(build_elf(code))[0] == ["ff24c500104000"]
+    assert following_codes(build(code, kind="exec"))[0] == ["ff24c500000000"]
+    assert following_codes(build(code))[0] == ["ff24c500104000"]
 
 
-def test_the_linkers_fields_of_an_object_file_are_masked(build_elf: BuildElf) -> None:
+def test_the_linkers_fields_of_an_object_file_are_masked() -> None:
     code, more = bytes.fromhex(BLOCK + "ffd1be77665544" + END), bytes.fromhex(BLOCK + "ffd0" + END)
-    elf = build_elf(code, kind="rel", relocations=((7, 10),), more=more)
+    elf = build(code, kind="rel", relocations=((7, 10),), more=more)
     assert following_codes(elf) == [["ffd1", "be00000000", "c3"], ["ffd0", "c3"]]
 
 
@@ -138,8 +137,8 @@ def test_all_blocks_of_a_program(name: str) -> None:
             assert not instruction.is_ip_rel_memory_operand or instruction.memory_displacement == instruction.len
 
 
-def test_a_block_that_the_program_does_not_contain_is_named(build_elf: BuildElf) -> None:
-    image = read_image(build_elf(bytes.fromhex(BLOCK + END)), r"4\.9", r"4\.4")
+def test_a_block_that_the_program_does_not_contain_is_named() -> None:
+    image = read_image(build(bytes.fromhex(BLOCK + END)), r"4\.9", r"4\.4")
     for section, address, code, message in (
         (".text", 0x401000, "01d889d2", r"block 01d889d2 is not at \.text 0x401000"),
         (".text", 0x401001, BLOCK, r"block 01d889d1 is not at \.text 0x401001"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,9 +16,9 @@ from pipeline.corpus.stages import deduplicate, fetch, ingest, join_partitions, 
 from pipeline.corpus.tables import BLOCKS, SKIPPED
 from pipeline.lab import tables
 from pipeline.lab.config.files import read
+from tests.blocks.read.conftest import build
 
 ROOT = Path(__file__).parents[3]
-BuildElf = Callable[..., bytes]
 
 
 def settings(folder: Path, **change: object) -> dict[str, object]:
@@ -61,16 +60,16 @@ def test_tiny_corpus(folder: Path, tmp_path: Path) -> None:
     assert len(contents) == 1
 
 
-def test_bad_files_are_skipped_by_name(build_elf: BuildElf, folder: Path, tmp_path: Path) -> None:
+def test_bad_files_are_skipped_by_name(folder: Path, tmp_path: Path) -> None:
     good = (folder / "tiny1.so").read_bytes()
     gcc = "GCC: (Debian) 12.2.0"
     code = bytes.fromhex("01d889d1c3")
     bad = {
         "truncated.so": (good[:5000], "truncated"),
-        "arm.so": (build_elf(code, machine=183, comments=(gcc,)), "another architecture"),
-        "bare.so": (build_elf(code, eh_frame=False, comments=(gcc,)), "no .eh_frame"),
-        "clang.so": (build_elf(code, comments=("clang version 3.6",)), "built by another compiler: clang version 3.6"),
-        "short.so": (build_elf(code[2:], comments=(gcc,)), "no block of 2 to 64 instructions"),
+        "arm.so": (build(code, machine=183, comments=(gcc,)), "another architecture"),
+        "bare.so": (build(code, eh_frame=False, comments=(gcc,)), "no .eh_frame"),
+        "clang.so": (build(code, comments=("clang version 3.6",)), "built by another compiler: clang version 3.6"),
+        "short.so": (build(code[2:], comments=(gcc,)), "no block of 2 to 64 instructions"),
     }
     for name, (content, _) in bad.items():
         (folder / name).write_bytes(content)

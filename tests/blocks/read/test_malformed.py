@@ -23,6 +23,7 @@ from pipeline.corpus.tables import BLOCKS, MANIFEST, SKIPPED
 from pipeline.corpus.unique import groups
 from pipeline.lab import tables
 from tests import damaged
+from tests.blocks.read import corpora
 from tests.blocks.read.malformed import ELF_FAULTS, inputs, sound_files
 
 pytestmark = pytest.mark.slow
@@ -30,16 +31,7 @@ pytestmark = pytest.mark.slow
 
 def _corpus(folder: Path) -> Corpus:
     sources = {kind: {"kind": kind, "include": [f"{folder}/{kind}/*"]} for kind in ("files", "bhive")}
-    return Corpus.model_validate(
-        {
-            "sources": sources,
-            "compiler": "GCC",
-            "start_up_compiler": "4.4.7",
-            "shards": 2,
-            "min_instructions": 2,
-            "max_instructions": 64,
-        }
-    )
+    return corpora.corpus(sources, start_up="4.4.7")
 
 
 def _one_by_one(corpus: Corpus, files: pd.DataFrame) -> Iterator[tuple[str, bool, list[tuple[str, str]]]]:

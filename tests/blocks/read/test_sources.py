@@ -6,23 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from learned_schedulers.blocks.read.source_settings import Corpus
 from learned_schedulers.blocks.read.sources import SourceError, distribute, read_program
+from tests.blocks.read.corpora import corpus
 
 ELF = b"\x7fELF"
-
-
-def corpus(shards: int = 2, **sources: dict[str, object]) -> Corpus:
-    return Corpus.model_validate(
-        {
-            "sources": sources,
-            "compiler": "GCC",
-            "start_up_compiler": "-",
-            "shards": shards,
-            "min_instructions": 2,
-            "max_instructions": 64,
-        }
-    )
 
 
 WHEEL = {
@@ -50,7 +37,7 @@ def wheel(tmp_path: Path) -> Path:
 
 
 def test_largest_first_to_the_lightest_shard(wheel: Path) -> None:
-    frame = distribute(corpus(qt=WHEEL), {"qt": wheel})
+    frame = distribute(corpus({"qt": WHEEL}), {"qt": wheel})
     assert list(frame[["program", "size_bytes", "shard"]].itertuples(index=False, name=None)) == [
         ("thing/lib/a.so", 44, 0),
         ("thing/lib/b.so", 39, 1),
@@ -60,7 +47,7 @@ def test_largest_first_to_the_lightest_shard(wheel: Path) -> None:
 
 
 def test_reading_a_member(wheel: Path) -> None:
-    source = corpus(qt=WHEEL).sources["qt"]
+    source = corpus({"qt": WHEEL}).sources["qt"]
     assert read_program(source, wheel, "thing/lib/d.so") == ELF + bytes(10)
 
 
@@ -68,7 +55,7 @@ def test_reading_a_member(wheel: Path) -> None:
 def test_damaged_wheel_is_named(wheel: Path, damage: object) -> None:
     wheel.write_bytes(damage(wheel.read_bytes()))
     with pytest.raises(SourceError, match=r"qt is damaged .*delete it"):
-        distribute(corpus(qt=WHEEL), {"qt": wheel})
+        distribute(corpus({"qt": WHEEL}), {"qt": wheel})
 
 
 def test_damaged_member_is_named(wheel: Path) -> None:
@@ -76,13 +63,13 @@ def test_damaged_member_is_named(wheel: Path) -> None:
     content[content.rindex(ELF + bytes(40)) + 20] ^= 1
     wheel.write_bytes(bytes(content))
     with pytest.raises(SourceError, match="qt is damaged"):
-        read_program(corpus(qt=WHEEL).sources["qt"], wheel, "thing/lib/a.so")
+        read_program(corpus({"qt": WHEEL}).sources["qt"], wheel, "thing/lib/a.so")
 
 
 def test_several_sources(wheel: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").write_text(json.dumps([{"path": "x/y.o", "size_bytes": 100, "sha256": "0" * 64}]))
     frame = distribute(
-        corpus(qt=WHEEL, mine={"kind": "files", "include": ["x/*"]}), {"qt": wheel, "mine": tmp_path / "mine"}
+        corpus({"qt": WHEEL, "mine": {"kind": "files", "include": ["x/*"]}}), {"qt": wheel, "mine": tmp_path / "mine"}
     )
     assert frame["source"].tolist() == ["mine"] + ["qt"] * 4
     assert frame.loc[0, ["program", "artifact"]].tolist() == ["x/y.o", "x/y.o"]
@@ -90,4 +77,4 @@ def test_several_sources(wheel: Path, tmp_path: Path) -> None:
 
 def test_nothing_matches(wheel: Path) -> None:
     with pytest.raises(SourceError, match="no source contains an ELF file"):
-        distribute(corpus(qt=WHEEL | {"include": ["other/**"]}), {"qt": wheel})
+        distribute(corpus({"qt": WHEEL | {"include": ["other/**"]}}), {"qt": wheel})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
@@ -23,8 +22,8 @@ from pipeline.corpus.program_rows import table_of
 from pipeline.corpus.tables import BLOCKS, PARTITIONS
 from pipeline.corpus.unique import REPETITIVE, first_of_each, groups, joined
 from pipeline.lab import tables
+from tests.blocks.read.conftest import build
 
-BuildElf = Callable[..., bytes]
 ADD = bytes.fromhex("01d8")  # add eax, ebx
 MOV = bytes.fromhex("89d1")  # mov ecx, edx
 LOAD, ELSEWHERE = bytes.fromhex("488b0544332211"), bytes.fromhex("488b0588776655")  # differ in the displacement
@@ -54,9 +53,9 @@ def corpus(shards: list[list[pa.Table]], folder: Path, partitions: int = 1) -> p
     return pa.concat_tables(pieces).to_pandas()
 
 
-def test_the_first_of_equal_blocks_of_one_program_stays(build_elf: BuildElf) -> None:
+def test_the_first_of_equal_blocks_of_one_program_stays() -> None:
     code = LOAD + ADD + RET + MOV + RET + ELSEWHERE + ADD + RET
-    frame = table(build_elf(code, address=0x1000)).to_pandas()
+    frame = table(build(code, address=0x1000)).to_pandas()
     assert frame["code"].tolist() == [LOAD + ADD, MOV]
     assert frame["masked_code"].tolist() == [bytes.fromhex("488b050000000001d8"), MOV]
     assert frame["address"].tolist() == [0x1000, 0x100A]
@@ -67,8 +66,8 @@ def test_the_first_of_equal_blocks_of_one_program_stays(build_elf: BuildElf) -> 
     ]
 
 
-def test_sections_of_an_object_file(build_elf: BuildElf) -> None:
-    frame = table(build_elf(ADD + RET, kind="rel", more=MOV + RET + ADD + RET)).to_pandas()
+def test_sections_of_an_object_file() -> None:
+    frame = table(build(ADD + RET, kind="rel", more=MOV + RET + ADD + RET)).to_pandas()
     rows = frame[["section", "address", "code", "occurrences", "relocatable"]]
     assert list(rows.itertuples(index=False, name=None)) == [
         (".text", 0, ADD, 2, True),
@@ -76,8 +75,8 @@ def test_sections_of_an_object_file(build_elf: BuildElf) -> None:
     ]
 
 
-def test_the_block_of_the_first_program_by_name_stays(build_elf: BuildElf, tmp_path: Path) -> None:
-    table_b, table_a = table(build_elf(ELSEWHERE + RET), "b"), table(build_elf(ADD + RET + LOAD + RET), "a")
+def test_the_block_of_the_first_program_by_name_stays(tmp_path: Path) -> None:
+    table_b, table_a = table(build(ELSEWHERE + RET), "b"), table(build(ADD + RET + LOAD + RET), "a")
     frame = corpus([[joined([table_b, table_a])]], tmp_path).set_index("code")
     assert sorted(frame.index) == sorted([LOAD, ADD])
     assert frame.loc[LOAD, ["program", "occurrences"]].tolist() == ["a", 2]
@@ -86,10 +85,10 @@ def test_the_block_of_the_first_program_by_name_stays(build_elf: BuildElf, tmp_p
 @settings(max_examples=5)
 @given(draws=st.data())
 def test_the_distribution_to_shards_runs_and_partitions_changes_nothing(
-    build_elf: BuildElf, tmp_path_factory: pytest.TempPathFactory, draws: st.DataObject
+    tmp_path_factory: pytest.TempPathFactory, draws: st.DataObject
 ) -> None:
     pieces = st.lists(st.sampled_from([ADD, MOV, LOAD, ELSEWHERE, RET]), min_size=1, max_size=12)
-    elves = [build_elf(RET.join([ADD, *piece, b""])) for piece in draws.draw(st.lists(pieces, min_size=1, max_size=4))]
+    elves = [build(RET.join([ADD, *piece, b""])) for piece in draws.draw(st.lists(pieces, min_size=1, max_size=4))]
     programs = [table(elf, f"program{number}") for number, elf in enumerate(elves)]
     in_one_shard = corpus([[joined(programs)]], tmp_path_factory.mktemp("one"))
     shards: list[list[pa.Table]] = [[], [], []]
@@ -114,20 +113,18 @@ def test_the_distribution_to_shards_runs_and_partitions_changes_nothing(
 
 
 @pytest.mark.parametrize("partitions", [1, 2, 3, 7, 60])
-def test_partitions_and_their_row_groups_are_ranges_of_ids(
-    build_elf: BuildElf, tmp_path: Path, partitions: int
-) -> None:
+def test_partitions_and_their_row_groups_are_ranges_of_ids(tmp_path: Path, partitions: int) -> None:
     ids = []
-    for path in write([table(build_elf(RET.join([ADD * n + MOV for n in range(64)])))], tmp_path, partitions):
+    for path in write([table(build(RET.join([ADD * n + MOV for n in range(64)])))], tmp_path, partitions):
         part = tables.RowGroups(PARTITIONS, path)
         assert len(part) == groups_of(partitions) and part.n_rows < 3 * 64 / partitions + 5
         ids += [block_id for group in part for block_id in group["block_id"].to_pylist()]
     assert len(ids) == 64 and ids == sorted(ids)
 
 
-def test_too_many_partitions_are_refused(build_elf: BuildElf) -> None:
+def test_too_many_partitions_are_refused() -> None:
     with pytest.raises(TooManyPartitions, match="--set-scatter"):
-        list(divided(table(build_elf(ADD + RET)), 5000))
+        list(divided(table(build(ADD + RET)), 5000))
 
 
 @settings(max_examples=30)
@@ -189,9 +186,9 @@ def dictionary_encoded(blocks: pa.Table) -> pa.Table:
     return blocks
 
 
-def test_a_shard_in_another_format_is_named(build_elf: BuildElf, tmp_path: Path) -> None:
+def test_a_shard_in_another_format_is_named(tmp_path: Path) -> None:
     path = tmp_path / "shard"
     with tables.writing(PARTITIONS, path) as append:
-        append(table(build_elf(ADD + RET)).cast(BLOCKS.schema))
+        append(table(build(ADD + RET)).cast(BLOCKS.schema))
     with pytest.raises(tables.TableError, match=r"shard does not consist of runs"):
         list(merged([path], 1))

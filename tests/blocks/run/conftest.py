@@ -18,6 +18,15 @@ SETTINGS = Verification(
     aliased_states=2,
     search_states=16,
 )
+MIXED = """mov 8(%rsi), %rax
+    add $3, %rax
+    cmp %rax, %rdx
+    mov %rax, 16(%rdi)
+    cmovg %rcx, %r8
+    movsd (%r9), %xmm1
+    mulsd %xmm1, %xmm2
+    movsd %xmm2, 0x1000(%rip)
+    lea (%rax, %r10, 4), %r11"""
 
 
 def block(text: str, source: str = "made", address: int = 0x401230) -> Block:

@@ -10,19 +10,10 @@ from learned_schedulers.blocks.run import verification
 from learned_schedulers.blocks.run.comparison import compare
 from learned_schedulers.blocks.run.native import Native
 from learned_schedulers.blocks.run.verification import Verdict, generator, runnable, verify
+from tests.blocks.run.conftest import MIXED as MIXED_TEXT
 from tests.blocks.run.conftest import SETTINGS, block
 
-MIXED = block(
-    """mov 8(%rsi), %rax
-    add $3, %rax
-    cmp %rax, %rdx
-    mov %rax, 16(%rdi)
-    cmovg %rcx, %r8
-    movsd (%r9), %xmm1
-    mulsd %xmm1, %xmm2
-    movsd %xmm2, 0x1000(%rip)
-    lea (%rax, %r10, 4), %r11"""
-)
+MIXED = block(MIXED_TEXT)
 
 
 def verdicts(native: Native, text: str, *modes: str) -> list[Verdict]:
