@@ -43,6 +43,10 @@ class GraphMethodSettings(Section):
         """Whether its schedules differ by seed; a method without random draws has one seed."""
         return True
 
+    def modules(self) -> list[str]:
+        """Modules that are imported by name for this entry."""
+        return [f"learned_schedulers.graphs.methods.{self.method}"]
+
 
 class SightedSettings(GraphMethodSettings):
     """Settings of a method that can optimise on the target itself, which shows the value of knowing it."""

@@ -27,6 +27,10 @@ class FusionMethod(Section):
         """Resources beside its settings: the weights of its network."""
         return frozenset() if self.network is None else frozenset({"weights"})
 
+    def modules(self) -> list[str]:
+        """Modules that are imported by name for this entry."""
+        return [f"learned_schedulers.graphs.methods.fusing.{self.file}"]
+
 
 class Rule(FusionMethod):
     """A published rule, no fusion at all, or the best of all plans of a small graph."""
