@@ -40,7 +40,7 @@ from pipeline.lab.config.params import Params
 from pipeline.lab.places import path
 from pipeline.lab.rows import Quantity, results
 from pipeline.lab.shared_tables import KEY
-from pipeline.lab.stored_blocks import load_sample, load_store
+from pipeline.lab.stored_blocks import load_encodings, load_sample, load_store
 from pipeline.processors.tables import MACHINE_INSTRUCTIONS
 
 EXPERIMENT, TIMED_ON = "schedulers", "processors"  # whose methods, and whose sets
@@ -82,7 +82,7 @@ def main(
     settings = params.load()
     dags = path("dags", corpus="released", dependencies="full")
     stored_blocks = load_store(Path(path("instructions", corpus="released")), Path(dags))
-    encodings = instruction_encodings.load(Path(path("encodings", corpus="released")))
+    encodings = load_encodings(Path(path("encodings", corpus="released")))
     model = path("machine_instructions", corpus="released", machine=machine)
     chip = processor(tables.arrow(MACHINE_INSTRUCTIONS, Path(model)))
     methods = _methods(settings, machine, encodings, chip)
