@@ -40,6 +40,7 @@ from pipeline.lab.config import files
 from pipeline.lab.growth import exponent
 from pipeline.lab.places import path
 from pipeline.lab.rows import Quantity, Row, results, row
+from pipeline.lab.stages.numba_files import kernels
 from pipeline.lab.table import Table
 
 ROOT = Path(__file__).parents[1]
@@ -135,7 +136,7 @@ def watched(command: list[str], folder: Path) -> Cost:
 def copy_of_repository(folder: Path) -> None:
     """The files that git knows, without pages, and numba's compiled code, which knows its sources by time and size."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    compiled = [str(file.relative_to(ROOT)) for file in (ROOT / "pipeline").rglob("*.nb[ic]")]
+    compiled = [str(file.relative_to(ROOT)) for file in kernels(ROOT)]
     for name in [*filter(None, listed.split("\0")), *compiled]:
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -53,7 +53,7 @@ TARGETS = [
     path("residuals"),
 ]
 _NUMPY = {"NPY_DISABLE_CPU_FEATURES": f"X86_V3 {LEVEL_3['NPY_DISABLE_CPU_FEATURES']}"}  # below qemu
-_STAGES = "python -m pipeline"  # how rules start a stage; Snakemake puts its own Python first in PATH
+_STAGES = "{{resources.launcher}} -m pipeline"  # how rules start a stage; Snakemake puts its own Python first in PATH
 _KIND = "from llvmlite.binding import get_host_cpu_name as name; print(name())"
 
 

@@ -18,6 +18,7 @@ from benchmarks.faults import verdicts
 from benchmarks.faults.control import CHANGE, NEVER, OPEN, WRITE, Control, fails
 from benchmarks.faults.verdicts import Verdict
 from benchmarks.faults.workplace import Ended, Job, Workplace, stage_command
+from pipeline.lab.stages.numba_files import kernels
 from pipeline.lab.trial.damage import damaged, flip, unlinked
 
 _LIMIT = 120.0  # seconds after which a stage of at most 20 s counts as hung, on a busy machine
@@ -144,8 +145,9 @@ class StageFaults:
     def _code_damaged(self, job: Job) -> tuple[str, Verdict]:
         """All files of Numba's machine code, or all of its indices."""
         suffix = str(self._rng.choice([".nbc", ".nbi"]))
-        for path in sorted((self._place.case / "pipeline").rglob(f"*{suffix}")):
-            damaged(unlinked(path), self._rng)
+        for path in kernels(self._place.case):
+            if path.suffix == suffix:
+                damaged(unlinked(path), self._rng)
         return f"all *{suffix}", self._judge(job, self._run(job))
 
     def _checkpoint_damaged(self, job: Job) -> tuple[str, Verdict]:

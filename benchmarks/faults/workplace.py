@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from pipeline.lab.stages.numba_files import kernels
 from pipeline.lab.trial.copies import ENVIRONMENT, copy_of_repository, digests
 
 _CODE = ("pipeline", "tests", "docs", "examples", "rules", "profiles")
@@ -186,7 +187,7 @@ def _copy(origin: Path, to: Path) -> None:
 
 def _keep_compiled(folder: Path) -> None:
     """Numba's machine code back to the repository that the folder is a copy of: the next call starts warm."""
-    for compiled in (folder / "pipeline").rglob("*.nb[ic]"):
+    for compiled in kernels(folder):
         place = _ROOT / compiled.relative_to(folder)
         place.parent.mkdir(exist_ok=True)
         shutil.copy2(compiled, place)

@@ -1,14 +1,14 @@
-"""How a stage runs: list options as shells write them, and one clear message for an expected error."""
+"""How a stage runs: list options as shells write them, and expected errors explained."""
 
 from __future__ import annotations
 
-import errno
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import typer
+
+from learned_schedulers.command.explained import explained
 
 
 def repeated(argv: list[str]) -> list[str]:
@@ -24,21 +24,6 @@ def repeated(argv: list[str]) -> list[str]:
         else:
             expanded.append(word)
     return expanded
-
-
-@contextmanager
-def explained(code: int = 1) -> Iterator[None]:
-    """End the process with a message on stderr and this exit code at an expected error.
-
-    ValueError and OSError are expected: bad settings, damaged table, full disk; our own faults keep their traceback.
-    """
-    try:
-        yield
-    except (ValueError, OSError) as error:
-        full = isinstance(error, OSError) and error.errno == errno.ENOSPC
-        remedy = "; the disk is full: free some space and start again, no half-written file was left" if full else ""
-        print(f"error: {error}{remedy}", file=sys.stderr)
-        sys.exit(code)
 
 
 def run(main: Callable[..., Any]) -> None:

@@ -42,9 +42,13 @@ def record() -> None:
             continue
 
 
+def kernels(root: Path) -> list[Path]:
+    """The files in a copy of the repository at `root`, sorted; Numba knows their sources by time and size."""
+    return sorted(path for part in (LIBRARY, LABORATORY) for path in (root / part).rglob("__pycache__/*.nb[ic]"))
+
+
 def _files() -> list[Path]:
     """Relative to the working directory, which is the repository's root when the pipeline runs; elsewhere none."""
     if Path.cwd() != ROOT:
         return []
-    files = (path for part in (LIBRARY, LABORATORY) for path in (ROOT / part).rglob("__pycache__/*.nb[ic]"))
-    return sorted(Path(os.path.relpath(path)) for path in files)
+    return [Path(os.path.relpath(path)) for path in kernels(ROOT)]

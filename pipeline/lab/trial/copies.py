@@ -14,6 +14,7 @@ from pathlib import Path
 import yaml
 
 from pipeline.lab.config import files
+from pipeline.lab.stages.numba_files import kernels
 
 ROOT = Path(__file__).parents[3]
 ENVIRONMENT = {
@@ -63,8 +64,7 @@ def copy_of_repository(folder: Path, smallest: bool = False) -> Path:
         if (ROOT / name).is_file() and not generated:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
-    kernels = (path for part in ("learned_schedulers", "pipeline") for path in (ROOT / part).rglob("*.nb[ic]"))
-    for compiled in kernels:  # numba's; it knows sources by time and size
+    for compiled in kernels(ROOT):
         (folder / compiled.relative_to(ROOT)).parent.mkdir(exist_ok=True)
         shutil.copy2(compiled, folder / compiled.relative_to(ROOT))
     for committed in (folder / "reports/published").iterdir():
