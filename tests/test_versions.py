@@ -74,7 +74,7 @@ def test_slurm_gives_the_same_bytes_and_more_memory_to_who_needs_it(
         shutil.rmtree(folder / "data" / room)
     table = folder / "pipeline/lab/rules/resources.csv"
     needs = pd.read_csv(table, keep_default_na=False)
-    needs.loc[needs["rule"] == "dags", "mem_mb"] = 300  # it needs more
+    needs.loc[needs["rule"] == "dags", "mem_mb"] = 150  # it needs more than that
     needs.to_csv(table, index=False)
     options = ["--profile", "profiles/slurm", "--resources", "mem_mb=5500", "--seconds-between-status-checks", "1"]
     targets = ["data/sets/test_5.parquet", "data/tokens/tokens.parquet"]

