@@ -68,7 +68,17 @@ def main(
 
         target = of_host()
     job = Job(
-        target, by, memory, verify="dag", only_blocks=[], limit=None, weights=None, seed=0, diff=False, quiet=True
+        target,
+        by,
+        memory,
+        verify="dag",
+        only_blocks=[],
+        limit=None,
+        weights=None,
+        seed=0,
+        diff=False,
+        quiet=True,
+        confirm=False,  # the page explains the cycles of the model that the methods search in
     )
     gains = _gains(file, job, blocks)
     shown = []
@@ -103,7 +113,7 @@ def _gains(file: Path, job: Job, most: int) -> Gains:
             return gains.of_document(document, orders_of(document, job, file.name), most)
         with _source(file) as source:
             pieces = _numbered(reading.pieces(name, source, LINES))
-            return gains.joined(mapped(gains.LineGains(job.orderer(), most), pieces, WARM_UP), most)
+            return gains.joined(mapped(gains.LineGains(job.orderer(is_small=False), most), pieces, WARM_UP), most)
     except Unreadable as error:
         raise ValueError(f"{file}: {error}") from error
 

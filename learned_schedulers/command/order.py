@@ -61,6 +61,16 @@ def main(
             "are also RUN, confined, from random states; one that differs is left as it was."
         ),
     ] = "dag",
+    confirm: Annotated[
+        bool | None,
+        typer.Option(
+            "--confirm/--no-confirm",
+            help="Take an order only if llvm-mca 19 sees its gain in a single pass, and no loss in a loop; in a block "
+            "that is its own loop, a gain there. By default where it is installed, but not for large files (50,000 "
+            "blocks, or lines of 1 MB).",
+            show_default=False,
+        ),
+    ] = None,
     in_place: Annotated[bool, typer.Option("--in-place", help="Replace the files themselves, by a rename.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write nothing; say what would change.")] = False,
     diff: Annotated[
@@ -95,7 +105,7 @@ def main(
         from learned_schedulers.blocks.order.targets import of_host
 
         target = of_host()
-    job = Job(target, by, memory, verify, only_block or [], limit, weights, seed, diff, as_json)
+    job = Job(target, by, memory, verify, only_block or [], limit, weights, seed, diff, as_json, confirm)
     reports: list[dict[str, Any]] = []
     failed = False
     for file, output in zip(files, outputs, strict=True):

@@ -13,13 +13,14 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 from tqdm import tqdm
 
 from learned_schedulers.blocks.dag.memory_order import MemoryOrder
-from learned_schedulers.blocks.order.file_orders import Orders, joined, limited, propose
+from learned_schedulers.blocks.order.file_orders import Change, CycleSums, Orders, joined, limited, propose
 from learned_schedulers.blocks.order.line_orders import LINES, WARM_UP, LineOrderer
-from learned_schedulers.blocks.order.methods import By
+from learned_schedulers.blocks.order.methods import WITHOUT_PROCESSOR, By
 from learned_schedulers.blocks.order.orderer import Orderer
 from learned_schedulers.blocks.order.permuted import permuted
 from learned_schedulers.blocks.order.processes import mapped
 from learned_schedulers.blocks.order.targets import Target
+from learned_schedulers.blocks.processors import llvm_mca
 from learned_schedulers.blocks.read import reading
 from learned_schedulers.blocks.read.document import Document, Fault
 from learned_schedulers.blocks.read.forms import Forms
@@ -28,6 +29,7 @@ from learned_schedulers.files import replacing
 
 STANDARD = Path("-")  # input or output
 _LISTED = 10_000  # faults of lines that a report lists
+_SMALL_BLOCKS, _SMALL_BYTES = 50_000, 1 << 20  # llvm-mca simulates some 500 changed blocks a second of one core
 
 
 class Job(NamedTuple):
@@ -43,9 +45,17 @@ class Job(NamedTuple):
     seed: int
     diff: bool
     quiet: bool  # print nothing for people on standard output
+    confirm: bool | None = None  # ask llvm-mca about new orders; None: where it is installed, for files that are small
 
-    def orderer(self) -> Orderer:
-        return Orderer(self.by, self.target, self.memory, self.weights, self.seed)
+    def orderer(self, is_small: bool) -> Orderer:
+        """Raises ValueError if llvm-mca is asked for and not installed."""
+        return Orderer(self.by, self.target, self.memory, self.weights, self.seed, self.confirms(is_small))
+
+    def confirms(self, is_small: bool) -> bool:
+        """Whether llvm-mca is asked about new orders."""
+        if self.by in WITHOUT_PROCESSOR:
+            return False
+        return self.confirm if self.confirm is not None else is_small and llvm_mca.find() is not None
 
 
 class Result(NamedTuple):
@@ -86,17 +96,25 @@ def _document(name: str, file: Path, output: Path | None, job: Job) -> Result:
 
         show(document, orders)
     faults = [*document.faults, *orders.faults, *different]
-    compared = [change for change in orders.changes if change.before >= 0]
-    cycles = (sum(change.before for change in compared), sum(change.after for change in compared))
+    cycles = _cycles(orders.changes)
     changes = {"changes": [change._asdict() for change in orders.changes]}
     return _result(file, output, name, job, orders, faults, cycles, changes, bool(different or unproven))
+
+
+def _cycles(changes: Sequence[Change]) -> CycleSums:
+    """Cycles of the changed blocks that the model of the processor knows."""
+    compared = [change for change in changes if change.before >= 0]
+    before, after = sum(change.before for change in compared), sum(change.after for change in compared)
+    confirmed = [change for change in compared if change.loop_before >= 0]
+    loops = sum(change.loop_before for change in confirmed), sum(change.loop_after for change in confirmed)
+    return CycleSums(before, after, *loops)
 
 
 def orders_of(document: Document, job: Job, label: str) -> Orders:
     """New orders of a document's blocks, with a progress bar."""
     parts: list[Orders] = []
     with tqdm(total=len(document.blocks), desc=label, unit="block", file=sys.stderr, leave=False) as progress:
-        for count, part in propose(document, job.orderer()):
+        for count, part in propose(document, job.orderer(len(document.blocks) <= _SMALL_BLOCKS)):
             parts.append(part)
             progress.update(count)
     return limited(joined(parts), job.only_blocks, job.limit)
@@ -138,22 +156,23 @@ def _lines(name: str, file: Path, output: Path | None, job: Job) -> Result:
         raise ValueError(f"{file}: its blocks become lines of hexadecimal, so it is not replaced; give -o FILE.csv")
     statuses: Counter[str] = Counter()
     faults: list[Fault] = []
-    before, after, n_lines = 0, 0, 0
+    cycles, n_lines = CycleSums(), 0
     size = None if file == STANDARD else file.stat().st_size
     with (
         _source(file) as source,
         _sink(output) as sink,
         tqdm(total=size, desc=file.name, unit="B", unit_scale=True, file=sys.stderr, leave=False) as progress,
     ):
-        for answer in mapped(LineOrderer(job.orderer()), _numbered(reading.pieces(name, source, LINES)), WARM_UP):
+        orderer = LineOrderer(job.orderer(size is None or size <= _SMALL_BYTES))
+        for answer in mapped(orderer, _numbered(reading.pieces(name, source, LINES)), WARM_UP):
             sink.writelines(answer.lines)
             statuses += answer.statuses
             faults += answer.faults[: _LISTED - len(faults)]
-            before, after = before + answer.cycles[0], after + answer.cycles[1]
+            cycles = cycles.plus(answer.cycles)
             n_lines += len(answer.lines)
             progress.update(sum(map(len, answer.lines)))
     counts = Orders([], statuses, [])
-    return _result(file, output, name, job, counts, faults, (before, after), {"lines": n_lines})
+    return _result(file, output, name, job, counts, faults, cycles, {"lines": n_lines})
 
 
 def _numbered(pieces: Iterator[list[bytes]]) -> Iterator[tuple[int, list[bytes]]]:
@@ -211,7 +230,7 @@ def _result(
     job: Job,
     orders: Orders,
     faults: list[Fault],
-    cycles: tuple[int, int],
+    cycles: CycleSums,
     more: dict[str, Any],
     failed: bool = False,
 ) -> Result:
@@ -228,10 +247,15 @@ def _result(
         "verify": job.verify,
         "blocks": blocks,
         "statuses": counts,
-        "cycles_of_changed_blocks": {"before": cycles[0], "after": cycles[1]},
+        "confirmed": cycles.loop_before > 0,
+        "cycles_of_changed_blocks": cycles._asdict(),
         "faults": [fault._asdict() for fault in faults],
     }
-    gain = f", predicted cycles of these {cycles[0]:,} -> {cycles[1]:,}" if cycles[0] else ""
+    gain = ""
+    if cycles.before:
+        gain = f", predicted cycles of these {cycles.before:,} -> {cycles.after:,}"
+    if cycles.loop_before:
+        gain += f", in loops {cycles.loop_before:,.0f} -> {cycles.loop_after:,.0f}, confirmed by llvm-mca"
     rest = ", ".join(
         f"{count:,} {_WORDS.get(status, status)}" for status, count in counts.items() if status != "changed"
     )
@@ -246,6 +270,7 @@ _WORDS = {
     "best": "with no faster order",
     "single": "with one legal order",
     "unsupported": "with an unknown instruction",
+    "unconfirmed": "whose gain llvm-mca does not confirm",
     "bad": "that are none",
     "empty": "lines without code",
 }

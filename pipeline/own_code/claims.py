@@ -34,3 +34,10 @@ def claims() -> Iterator[Claim]:
         for processor in PROCESSORS:
             row = ordered | {"dependencies": memory, "target": processor, "judge": processor}
             yield Claim(f"own_cycles_{memory}_{processor}", "< 1", row)
+    confirmed = row_of("own_gains", decoder="confirmed", dependencies="tso")
+    for processor in PROCESSORS:
+        place = confirmed | {"target": processor}
+        yield Claim(f"own_gains_confirmed_{processor}", ">= 0.99", place | {"metric": "gains_confirmed"})
+        loops = {"metric": "loop_cycles", "comparison": "ratio", "baseline": "before", "judge": processor}
+        yield Claim(f"own_loop_cycles_{processor}", "<= 1", place | loops)
+    yield Claim("own_fused_pairs_split", "== 0", confirmed | {"metric": "pairs_split"})

@@ -10,11 +10,11 @@ from learned_schedulers.blocks.order.methods import MEASURED
 from learned_schedulers.blocks.order.targets import TARGETS
 from pipeline.lab import claims
 from pipeline.own_code.claims import PROCESSORS
-from pipeline.own_code.page import answers, generated, pace, proof, worth
+from pipeline.own_code.page import answers, gains, generated, pace, proof, worth
 from tests.report import made, own_code
 
 EVIDENCE = made.evidence(own_code.results(), claims=claims.table(own_code.results(), claims.declared()))
-EXPERIMENTS = {"own_cycles", "own_speed", "own_blocks", "own_assembly", "own_mutations", "own_generated"}
+EXPERIMENTS = {"own_cycles", "own_gains", "own_speed", "own_blocks", "own_assembly", "own_mutations", "own_generated"}
 
 
 def test_the_names_are_those_of_the_command() -> None:
@@ -33,6 +33,15 @@ def test_the_price_of_safety_is_between_the_best_methods() -> None:
         *("0.9000 <small>[0.8900 to 0.9100]</small>", "+1.50 pp", "50.0%", "75.0%"),
     ]
     assert [line[0] for line in price.lines] == ["atom", "skylake"] and price.lines[1][1] == "`search`"
+
+
+def test_gains_that_are_asked_about_stand_beside_those_that_are_not() -> None:
+    lines = gains.section(EVIDENCE)["table"].lines
+    assert [line[1:3] for line in lines] == [
+        [f"`{name}`", answer] for name in ("search", "policy") for answer in ("no", "yes")
+    ]
+    assert lines[0][3:5] == ["5,000", "95.0% <small>[95.0 to 95.0]</small>"] and lines[1][6].startswith("0.9800")
+    assert [line[7:] for line in lines[:2]] == [["1.21", "0"], ["1.18", "0"]]
 
 
 def test_methods_that_do_not_serve_a_processor_have_a_dash() -> None:
@@ -97,6 +106,9 @@ def test_each_claim_finds_its_row() -> None:
         "own_lost_lines": "yes",  # of the first file, not of the long one
         "own_policy_blocks_per_second": "yes",
         "own_learned_blocks_per_second": "yes",
+        "own_gains_confirmed_atom": "yes",  # of confirmed orders alone
+        "own_loop_cycles_atom": "yes",
+        "own_fused_pairs_split": "yes",
         "own_cycles_tso_atom": "yes",
         "own_cycles_tso_skylake": "yes",
         "own_cycles_single_thread_atom": "yes",
@@ -105,7 +117,7 @@ def test_each_claim_finds_its_row() -> None:
     assert table["value"]["own_cycles_tso_skylake"] == pytest.approx(0.985)
     assert table["holds"]["own_cycles_tso_znver4"] == "not measured"
     names = {claim.name for claim in claims.declared() if claim.row["experiment"] in EXPERIMENTS}
-    assert names == set(answers.QUESTIONS) and len(names) == 20
+    assert names == set(answers.QUESTIONS) and len(names) == 33
     lines = answers.section(EVIDENCE)["questions"].lines
     assert lines[0] == ["How many blocks compute something else in their new order?", "= 0", "0", "**yes**"]
 

@@ -53,6 +53,7 @@ class Mark(IntFlag):
     FIXED = 2  # nothing moves across it
     PRIVATE = 4  # its memory operands are slots of its function's frame, whose address is never taken
     CLOSED = 8  # its function never takes the address of its frame: only rsp (and rbp, where PRIVATE) leads there
+    FUSED = 16  # it and the conditional jump right behind it become one micro-op; no matter of what is legal
 
 
 class BlockConflicts(NamedTuple):

@@ -20,15 +20,30 @@ class Change(NamedTuple):
     block: int  # index in the document
     place: str
     order: tuple[int, ...]  # index of the instruction in each slot
-    before: int  # cycles in the model of the processor; -1: it does not know the block
+    before: int  # cycles of a single pass in the model of the processor; -1: it does not know the block
     after: int
+    loop_before: float = -1  # cycles of a pass in a loop; -1: llvm-mca was not asked
+    loop_after: float = -1
+
+
+class CycleSums(NamedTuple):
+    """Cycles of changed blocks, together."""
+
+    before: int = 0  # of a single pass of each
+    after: int = 0
+    loop_before: float = 0  # of one pass of each in a loop; 0 if llvm-mca was not asked
+    loop_after: float = 0
+
+    def plus(self, other: CycleSums) -> CycleSums:
+        before, after = self.before + other.before, self.after + other.after
+        return CycleSums(before, after, self.loop_before + other.loop_before, self.loop_after + other.loop_after)
 
 
 class Orders(NamedTuple):
     """What is to become of a document's blocks."""
 
     changes: list[Change]
-    statuses: Counter[str]  # changed | best | single | unsupported
+    statuses: Counter[str]  # changed | best | single | unsupported | unconfirmed
     faults: list[Fault]
 
     def as_mapping(self) -> dict[int, tuple[int, ...]]:
@@ -41,7 +56,8 @@ def propose(document: Document, orderer: Orderer) -> Iterator[tuple[int, Orders]
 
     def ordered(piece: tuple[int, Sequence[CodeBlock]]) -> Ordered:
         begin, blocks = piece
-        return orderer.order([block.code for block in blocks], [block.marks for block in blocks], begin)
+        codes, marks, ends = ([getattr(block, name) for block in blocks] for name in ("code", "marks", "end"))
+        return orderer.order(codes, marks, begin, ends)
 
     blocks = document.blocks
     pieces = ((begin, blocks[begin : begin + _BLOCKS]) for begin in range(0, len(blocks), _BLOCKS))
@@ -55,7 +71,8 @@ def _described(document: Document, answer: Ordered, begin: int, orderer: Orderer
     for k in (answer.status == Status.CHANGED).nonzero()[0].tolist():
         order = tuple(answer.of(k).tolist())
         place = document.blocks[begin + k].place
-        changes.append(Change(begin + k, place, order, int(answer.before[k]), int(answer.after[k])))
+        cycles = int(answer.before[k]), int(answer.after[k]), float(answer.loop_before[k]), float(answer.loop_after[k])
+        changes.append(Change(begin + k, place, order, *cycles))
     for k, instruction in answer.unsupported.items():
         reason = f"the model of {orderer.target} does not know {instruction.hex()}"
         faults.append(Fault(document.blocks[begin + k].place, reason, "install llvm-mca 19, or take --by imitator"))

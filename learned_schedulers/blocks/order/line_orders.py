@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from learned_schedulers.blocks.dag.memory_order import linked_by_form
+from learned_schedulers.blocks.order.file_orders import CycleSums
 from learned_schedulers.blocks.order.orderer import UNKNOWN, Orderer, Status
 from learned_schedulers.blocks.order.permuted import permuted
 from learned_schedulers.blocks.read.document import CodeBlock, Fault
@@ -22,8 +23,8 @@ class LinesPiece(NamedTuple):
     """What became of some lines."""
 
     lines: list[bytes]  # as many as there were
-    statuses: Counter[str]  # changed | best | single | unsupported | bad | empty
-    cycles: tuple[int, int]  # of changed blocks, before and after
+    statuses: Counter[str]  # changed | best | single | unsupported | unconfirmed | bad | empty
+    cycles: CycleSums
     faults: list[Fault]
 
 
@@ -71,7 +72,13 @@ class LineOrderer:
         counts = np.bincount(status, minlength=len(Status)).tolist()
         statuses.update({Status(number).name.lower(): count for number, count in enumerate(counts)})
         compared = (status == Status.CHANGED) & (ordered.before != UNKNOWN)
-        cycles = (int(ordered.before[compared].sum()), int(ordered.after[compared].sum()))
+        confirmed = compared & (ordered.loop_before != UNKNOWN)
+        cycles = CycleSums(
+            int(ordered.before[compared].sum()),
+            int(ordered.after[compared].sum()),
+            float(ordered.loop_before[confirmed].sum()),
+            float(ordered.loop_after[confirmed].sum()),
+        )
         named = [
             fault if fault.place else fault._replace(place=f"line {before + k + 1}")
             for k, fault in sorted(faults.items())

@@ -13,10 +13,11 @@ import numpy as np
 
 from learned_schedulers.blocks.dag.conflicts import LONGEST
 from learned_schedulers.blocks.dag.dependencies import Conflicts
-from learned_schedulers.blocks.dag.memory_order import BlockConflicts, MemoryDags, MemoryOrder
+from learned_schedulers.blocks.dag.memory_order import BlockConflicts, Mark, MemoryDags, MemoryOrder
 from learned_schedulers.blocks.dag.topology import count_violations
+from learned_schedulers.blocks.order.confirmation import Confirmer, NewOrder
 from learned_schedulers.blocks.order.methods import WITHOUT_PROCESSOR, Batch, By, Piece, proposer
-from learned_schedulers.blocks.order.targets import Target
+from learned_schedulers.blocks.order.targets import FUSING, Target
 from learned_schedulers.blocks.problems.batches import by_length
 from learned_schedulers.blocks.problems.store import BlockStore, Edges
 from learned_schedulers.blocks.processors import llvm_mca, model
@@ -24,8 +25,10 @@ from learned_schedulers.blocks.processors.chips import Chip
 from learned_schedulers.blocks.read.distinct import numbered
 from learned_schedulers.blocks.read.forms import Forms
 from learned_schedulers.blocks.read.leaks import MOST_FOLLOWING, masked
+from learned_schedulers.blocks.read.terminators import Terminator
 
 UNKNOWN = -1  # cycles
+_PINNED = bytes(mark | Mark.FIXED if mark & Mark.FUSED else mark for mark in range(256))
 
 
 class Status(IntEnum):
@@ -35,6 +38,7 @@ class Status(IntEnum):
     BEST = 1  # no order with fewer cycles was proposed
     SINGLE = 2  # it has one legal order
     UNSUPPORTED = 3  # the processor's model does not know one of its instructions
+    UNCONFIRMED = 4  # llvm-mca does not see the gain of the order that was proposed, or sees a loss in a loop
 
 
 class Ordered(NamedTuple):
@@ -43,8 +47,10 @@ class Ordered(NamedTuple):
     first: np.ndarray  # (B + 1,) int64: instructions of block b are first[b] : first[b + 1]
     order: np.ndarray  # (N,) int16: index of the instruction in each slot, as it was where it is not changed
     status: np.ndarray  # (B,) int8, `Status`
-    before: np.ndarray  # (B,) int32 cycles in the model of the processor; UNKNOWN where nothing was compared
+    before: np.ndarray  # (B,) int32 cycles of a single pass in the model of the processor; UNKNOWN if not compared
     after: np.ndarray  # (B,) int32
+    loop_before: np.ndarray  # (B,) float64 cycles of a pass in a loop; UNKNOWN where llvm-mca was not asked
+    loop_after: np.ndarray  # (B,) float64
     unsupported: dict[int, bytes]  # block -> the first instruction that the model does not know
 
     def of(self, block: int) -> np.ndarray:
@@ -56,8 +62,19 @@ class Ordered(NamedTuple):
 class Orderer:
     """Orders blocks for one processor by one method. It learns forms of instructions as they come; no threads."""
 
-    def __init__(self, by: By, target: Target, memory: MemoryOrder, weights: Path | None = None, seed: int = 0) -> None:
-        """Raises ValueError if the method does not serve the processor."""
+    def __init__(
+        self,
+        by: By,
+        target: Target,
+        memory: MemoryOrder,
+        weights: Path | None = None,
+        seed: int = 0,
+        confirm: bool = False,
+    ) -> None:
+        """confirm: take an order only if llvm-mca sees its gain (`confirmation.py`), by methods that promise one.
+
+        Raises ValueError if the method does not serve the processor, or if llvm-mca is asked for and not installed.
+        """
         self.by: By = by
         self.target: Target = target
         self.memory: MemoryOrder = memory
@@ -65,21 +82,36 @@ class Orderer:
         self._dags = MemoryDags(memory, self.forms)
         self._chip, self._method, self._seed = Chip(target, llvm_mca.find()), proposer(by, target, weights), seed
         self._rows = 0  # forms that the chip has
+        self._confirmer = Confirmer(target) if confirm and by not in WITHOUT_PROCESSOR else None
 
-    def order(self, codes: Sequence[bytes], marks: Sequence[bytes] | None = None, turn: int = 0) -> Ordered:
+    def order(
+        self,
+        codes: Sequence[bytes],
+        marks: Sequence[bytes] | None = None,
+        turn: int = 0,
+        ends: Sequence[Terminator] | None = None,
+    ) -> Ordered:
         """Orders of straight blocks of whole instructions. marks: `Mark` of each instruction, if they are known.
+
+        ends: what ends each block, if it is known. On processors that fuse, an instruction that fuses with the jump
+        behind it stays the last, but for --by random_legal.
 
         turn: number of the call, which seeds random choices, so that orders depend neither on processes nor on other
         calls. A block of more than 64 instructions is ordered in parts of 64. Raises ValueError for a block that is
         not made of whole instructions.
         """
+        if marks is not None and self.target in FUSING and self.by != "random_legal":
+            marks = [mark.translate(_PINNED) for mark in marks]
         parts, part_marks, owner = self._parts(codes, marks)
         rows: dict[tuple[bytes, bytes], int] = {}
         keys = zip(parts, part_marks or [b""] * len(parts), strict=True)
         row = np.array([rows.setdefault(key, len(rows)) for key in keys], np.int64)
         distinct = [code for code, _ in rows]
         solved = self._solved(distinct, [mark for _, mark in rows] if part_marks else None, turn)
-        return _merged(solved, row, owner, len(codes))
+        ordered = _merged(solved, row, owner, len(codes))
+        if self._confirmer is not None:
+            _confirm(ordered, codes, ends or [Terminator()] * len(codes), self._confirmer)
+        return ordered
 
     def _parts(
         self, codes: Sequence[bytes], marks: Sequence[bytes] | None
@@ -147,7 +179,8 @@ class Orderer:
             int(block): examples[read.forms[read.first[block] + unknown[block]]]
             for block in np.flatnonzero(status == Status.UNSUPPORTED)
         }
-        return Ordered(read.first, order.astype(np.int16), status, before, after, names)
+        never = np.full(len(codes), float(UNKNOWN))
+        return Ordered(read.first, order.astype(np.int16), status, before, after, never, never.copy(), names)
 
     def _in_sequence(self, code: bytes, forms: np.ndarray, order: np.ndarray) -> np.ndarray:
         """The same machine code by an order that keeps equal instructions in their sequence."""
@@ -215,8 +248,10 @@ def _merged(solved: Ordered, row: np.ndarray, owner: np.ndarray | None, size: in
     order = solved.order[places].astype(np.int64)
     status, before, after = solved.status[row], solved.before[row], solved.after[row]
     unsupported = {k: solved.unsupported[r] for k, r in enumerate(row.tolist()) if r in solved.unsupported}
+    never = np.full(size, float(UNKNOWN))
     if owner is None:
-        return Ordered(np.r_[0, np.cumsum(lengths)], order.astype(np.int16), status, before, after, unsupported)
+        first = np.r_[0, np.cumsum(lengths)]
+        return Ordered(first, order.astype(np.int16), status, before, after, never, never.copy(), unsupported)
     begin = np.searchsorted(owner, np.arange(size + 1))
     order += np.repeat(starts - np.r_[starts, 0][begin[owner]], lengths)
     first = np.r_[starts, lengths.sum()][begin]
@@ -227,5 +262,20 @@ def _merged(solved: Ordered, row: np.ndarray, owner: np.ndarray | None, size: in
         np.array([status[part].min() for part in several], np.int8),
         np.array([before[part].sum() if (before[part] >= 0).all() else UNKNOWN for part in several], np.int32),
         np.array([after[part].sum() if (after[part] >= 0).all() else UNKNOWN for part in several], np.int32),
+        never,
+        never.copy(),
         {int(owner[k]): code for k, code in reversed(unsupported.items())},
     )
+
+
+def _confirm(ordered: Ordered, codes: Sequence[bytes], ends: Sequence[Terminator], confirmer: Confirmer) -> None:
+    """Ask llvm-mca about the new orders; what it does not confirm is undone. Its cycles are those that are reported."""
+    changed = np.flatnonzero(ordered.status == Status.CHANGED).tolist()
+    orders = [NewOrder(codes[k], tuple(ordered.of(k).tolist()), ends[k]) for k in changed]
+    for k, new, cycles in zip(changed, orders, confirmer.cycles(orders), strict=True):
+        if cycles.confirms(new.end.repeats):
+            ordered.before[k], ordered.after[k] = cycles.before, cycles.after
+            ordered.loop_before[k], ordered.loop_after[k] = cycles.loop_before, cycles.loop_after
+        else:
+            ordered.of(k)[:] = np.arange(len(new.order))
+            ordered.status[k], ordered.after[k] = Status.UNCONFIRMED, ordered.before[k]

@@ -8,6 +8,7 @@ import llvmlite.binding as llvm
 
 Target = Literal["atom", "silvermont", "btver2", "haswell", "skylake", "znver4"]
 TARGETS: tuple[Target, ...] = get_args(Target)
+FUSING: tuple[Target, ...] = ("haswell", "skylake", "znver4")  # they decode a comparison and its jump as one micro-op
 # LLVM's names of processors without a model here -> the model of the nearest relative.
 _NEAREST: dict[str, Target] = {
     "bonnell": "atom",

@@ -64,7 +64,12 @@ def find() -> str | None:
 
 
 def simulate(
-    regions: Sequence[Sequence[str]], machine: Judge, binary: str, threads: int = 1, batch: int = BATCH
+    regions: Sequence[Sequence[str]],
+    machine: Judge,
+    binary: str,
+    threads: int = 1,
+    batch: int = BATCH,
+    quiet: bool = False,
 ) -> list[Simulation]:
     """Cycles per iteration of every region (its instructions in GAS syntax) on the processor model `machine`.
 
@@ -72,11 +77,15 @@ def simulate(
     pass, including the time to fill and drain the pipeline. An instruction that the assembler or the model does not
     know makes its region `unsupported`, with llvm-mca's message and NaN cycles. It does not change the results of other
     regions. The result does not depend on `threads` (processes at once) and `batch`.
+    quiet: without a progress bar.
     Raises LlvmMcaError if llvm-mca fails for another reason, such as an unknown processor model.
     """
     batches = [regions[start : start + batch] for start in range(0, len(regions), batch)]
     results: list[Simulation] = []
-    with ThreadPoolExecutor(threads) as pool, tqdm(total=len(regions), unit="block", desc=machine.cpu) as bar:
+    with (
+        ThreadPoolExecutor(threads) as pool,
+        tqdm(total=len(regions), unit="block", desc=machine.cpu, disable=quiet) as bar,
+    ):
         for part in pool.map(lambda part: _simulate_batch(part, machine, binary), batches):
             results += part
             bar.update(len(part))

@@ -36,6 +36,7 @@ from learned_schedulers.blocks.read.listing import Listing, NotUnderstood, listi
 from learned_schedulers.blocks.read.preprocessor import preprocessor_line
 from learned_schedulers.blocks.read.source_lines import Shown
 from learned_schedulers.blocks.read.statements import Kind, Source, scan
+from learned_schedulers.blocks.read.terminators import terminators
 from learned_schedulers.blocks.read.unreadable import Unreadable
 
 _INTEL = ("-msyntax=intel", "-mnaked-reg")
@@ -58,11 +59,17 @@ class AssemblyFile:
         marks = frames(source, part, code_places.named | code_places.begins | is_alone)
         marks[part.linked] |= int(Mark.LINKED)
         marks[may_throw(source, part) | code_places.first | _requests(part)] |= int(Mark.FIXED)
+        last = np.array([block.stop - 1 for block in self._layout.blocks], np.int64)
+        jumps, fused = terminators(part.forms, part.form, last, *_behind(part, self._layout.blocks, last))
+        marks[last[fused]] |= int(Mark.FUSED)
         self.blocks: list[CodeBlock] = [
             CodeBlock(
-                self._place(block), b"".join(part.code(k) for k in block), marks[block.start : block.stop].tobytes()
+                self._place(block),
+                b"".join(part.code(k) for k in block),
+                marks[block.start : block.stop].tobytes(),
+                jump,
             )
-            for block in self._layout.blocks
+            for block, jump in zip(self._layout.blocks, jumps, strict=True)
         ]
         self.faults: list[Fault] = [*_faults(source, part), *_left_alone(part, code_places)]
 
@@ -121,6 +128,19 @@ class AssemblyFile:
                 return both if not first or not second or self._failing(both) == set() else first
             orders = {block: order for block, order in orders.items() if block not in failing}
         return {}
+
+
+def _behind(part: Listing, blocks: Sequence[range], last: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The instruction right behind each of B blocks, -1 for none, and whether it is a branch to the block's begin."""
+    behind = np.where(last + 1 < len(part.line), last + 1, -1)
+    adjoining = (part.section[behind] == part.section[last]) & (part.begin[behind] == part.end[last])
+    behind[~adjoining] = -1
+    repeats = np.zeros(len(blocks), bool)
+    sizes = part.forms.facts["branch_bytes"][part.form[behind]]
+    for k in np.flatnonzero((behind >= 0) & (sizes > 0) & ~part.relocated[behind]).tolist():
+        distance = int.from_bytes(part.code(int(behind[k]))[-int(sizes[k]) :], "little", signed=True)
+        repeats[k] = part.end[behind[k]] + distance == part.begin[blocks[k].start]
+    return behind, repeats
 
 
 def _requests(part: Listing) -> np.ndarray:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from learned_schedulers.blocks.read.terminators import Terminator
+
 
 class CodeBlock(NamedTuple):
     """A basic block of a user's file, without the control transfer at its end."""
@@ -12,6 +14,7 @@ class CodeBlock(NamedTuple):
     place: str  # for people, unique in its file: "lines 12-19", "line 7", ".text+0x40"
     code: bytes  # whole x86-64 instructions; bytes that the linker fills in are zero
     marks: bytes  # one byte for each instruction: dag/memory_order.Mark
+    end: Terminator = Terminator()
 
 
 class Fault(NamedTuple):

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from iced_x86 import Decoder, Instruction
 
+from learned_schedulers.blocks.dag.memory_order import Mark
 from learned_schedulers.blocks.read.document import CodeBlock, Fault
 from learned_schedulers.blocks.read.eh_frame import DAMAGE
 from learned_schedulers.blocks.read.elf_analysis import OVERLAP, Analysis, analyse
@@ -28,6 +29,7 @@ from learned_schedulers.blocks.read.elf_relocations import MOVABLE, Relocations
 from learned_schedulers.blocks.read.elf_symbols import Symbols
 from learned_schedulers.blocks.read.forms import Forms
 from learned_schedulers.blocks.read.reorder import reordered
+from learned_schedulers.blocks.read.terminators import terminators
 from learned_schedulers.blocks.read.unreadable import Unreadable, printable
 
 _OFFSET_BYTES = 8  # of a relocation's place, at the begin of its entry
@@ -195,10 +197,15 @@ def _read(content: bytes, forms: Forms) -> ElfDocument:
     )
     hidden = _without_fields(image, read_file.relocations, code)
     ends = code.start[runs.last - 1] + code.length[runs.last - 1]
+    behind = code.at(ends)
+    jumps, fused = terminators(
+        forms, code.decoded.form, runs.last - 1, behind, code.to[behind] == code.start[runs.first]
+    )
+    tags[runs.last[fused] - 1] |= int(Mark.FUSED)
     blocks = [
-        CodeBlock(names.block(begin), hidden[begin:end].tobytes(), tags[first:last].tobytes())
-        for begin, end, first, last in zip(
-            code.start[runs.first].tolist(), ends.tolist(), runs.first.tolist(), runs.last.tolist(), strict=True
+        CodeBlock(names.block(begin), hidden[begin:end].tobytes(), tags[first:last].tobytes(), jump)
+        for begin, end, first, last, jump in zip(
+            code.start[runs.first].tolist(), ends.tolist(), runs.first.tolist(), runs.last.tolist(), jumps, strict=True
         )
     ]
     return ElfDocument(content, read_file._replace(runs=runs), forms, blocks, faults)

@@ -11,6 +11,14 @@ PAGE = Page(
         "Is a user's file still right after its blocks were ordered, how many cycles do the orders save by models "
         "of processors, what does the order of memory cost that other threads see, and how fast is the command?"
     ),
-    experiments=("own_cycles", "own_speed", "own_blocks", "own_assembly", "own_mutations", "own_generated"),
-    sections=("answers", "worth", "proof", "generated", "pace"),
+    experiments=(
+        "own_cycles",
+        "own_gains",
+        "own_speed",
+        "own_blocks",
+        "own_assembly",
+        "own_mutations",
+        "own_generated",
+    ),
+    sections=("answers", "gains", "worth", "proof", "generated", "pace"),
 )

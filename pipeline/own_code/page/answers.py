@@ -6,7 +6,7 @@ from typing import Any
 
 from pipeline.lab.page.asked import Question, answered
 from pipeline.lab.page.evidence import Evidence
-from pipeline.lab.page.numbers import count
+from pipeline.lab.page.numbers import count, percent
 from pipeline.own_code.claims import PROCESSORS
 
 
@@ -24,6 +24,19 @@ QUESTIONS = {  # by claim
     "own_lost_lines": Question("How many of 300,000 lines have no line of their own in the output?", count),
     "own_policy_blocks_per_second": Question("How many blocks does `policy` order in a second?", count),
     "own_learned_blocks_per_second": Question("How many blocks does `learned` order in a second?", count),
+    "own_fused_pairs_split": Question("How many comparisons leave the conditional jump with which they fuse?", count),
+    **{
+        f"own_gains_confirmed_{processor}": Question(
+            f"{processor}: which share of the gains does llvm-mca confirm in the written files?", percent
+        )
+        for processor in PROCESSORS
+    },
+    **{
+        f"own_loop_cycles_{processor}": Question(
+            f"{processor}: what are the cycles of changed blocks in a loop over those before?", brief
+        )
+        for processor in PROCESSORS
+    },
     **{
         f"own_cycles_{memory}_{processor}": Question(
             f"{processor}, `{memory}`: what are the best method's cycles over GCC's?", brief

@@ -1,0 +1,195 @@
+"""Orders that llvm-mca does not confirm are not taken; comparisons stay at the jumps with which they fuse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from learned_schedulers.blocks.dag.memory_order import Mark
+from learned_schedulers.blocks.order import orderer as orders
+from learned_schedulers.blocks.order.confirmation import Confirmer, Cycles, NewOrder
+from learned_schedulers.blocks.order.methods import METHODS, By, serves
+from learned_schedulers.blocks.order.orderer import Orderer, Status
+from learned_schedulers.blocks.order.targets import FUSING
+from learned_schedulers.blocks.processors import llvm_mca
+from learned_schedulers.blocks.processors.settings import Judge
+from learned_schedulers.blocks.read import elf_file
+from learned_schedulers.blocks.read.assembler import object_of
+from learned_schedulers.blocks.read.assembly import gas
+from learned_schedulers.blocks.read.document import Document
+from learned_schedulers.blocks.read.terminators import Terminator, fuses
+from tests.blocks import real
+from tests.blocks.read.assembled import code, document, needs_as
+
+CODES = real.table()["code"].to_pylist()[::15]
+JNE = bytes.fromhex("7500")
+# A loop, a block before a conditional jump that leads elsewhere, one before a call, and one before an indirect jump.
+TEXT = """
+    .text
+    .type f, @function
+f:
+    .cfi_startproc
+    movq $0, %rax
+    movq $1, %rcx
+.L1:
+    addq (%rdi), %rax
+    addq $8, %rdi
+    cmpq %rsi, %rdi
+    jne .L1
+    movq %rax, %rdx
+    imulq %rcx, %rdx
+    testq %rdx, %rdx
+    js .L2
+    movq %rdx, %rdi
+    addq $1, %rcx
+    call g
+.L2:
+    leaq 1(%rax), %rcx
+    movq (%rax,%rcx,8), %rax
+    jmp *%rax
+    .cfi_endproc
+    .size f, .-f
+"""
+
+
+@needs_as
+@pytest.mark.parametrize(
+    ("instruction", "jump", "expected"),
+    [
+        ("cmpq %rax, %rbx", "jne", True),
+        ("cmpl $5, %ecx", "jbe", True),
+        ("cmpq (%rax), %rbx", "jl", True),
+        ("cmpq %rbx, 8(%rax)", "jg", True),
+        ("testb %al, %al", "js", True),
+        ("testb %al, %al", "jo", True),
+        ("andl $7, %eax", "jp", True),
+        ("addq %rax, %rbx", "jc", True),
+        ("subl (%rax), %ebx", "je", True),
+        ("decq %rcx", "jne", True),
+        ("incl %ecx", "jge", True),
+        ("cmpl $5, (%rcx)", "je", False),  # an immediate and memory
+        ("testb $1, 3(%rax)", "jne", False),
+        ("addq %rax, (%rbx)", "je", False),  # it stores
+        ("subq %rax, %rbx", "js", False),
+        ("addq %rax, %rbx", "jo", False),
+        ("decq %rcx", "jb", False),  # it leaves the carry alone
+        ("adcq %rax, %rbx", "je", False),
+        ("shlq $1, %rax", "je", False),
+        ("movq %rax, %rbx", "je", False),
+        ("leaq 1(%rax), %rax", "jne", False),
+    ],
+)
+def test_which_pairs_fuse(instruction: str, jump: str, expected: bool) -> None:
+    pair = code(f"{instruction}\n{jump} .+2\n")
+    assert fuses(pair[:-2], pair[-2:]) is expected
+
+
+@needs_as
+def test_only_conditional_jumps_of_flags_fuse() -> None:
+    compare = code("cmpq %rax, %rbx")
+    for text in ("jmp .+2", "jmp *%rax", "ret", "jrcxz .+2", "loop .+2"):
+        assert not fuses(compare, code(text)), text
+
+
+def files() -> list[Document]:
+    """The text, and its object."""
+    return [document(TEXT), elf_file.read(object_of(TEXT.encode()), "text.o")]
+
+
+@needs_as
+@pytest.mark.parametrize("file", [0, 1], ids=["assembly", "object"])
+def test_files_tell_what_ends_a_block(file: int) -> None:
+    blocks = {gas(block.code)[0].partition(" ")[0]: block for block in files()[file].blocks}
+    ends = {first: (block.end.repeats, bool(block.marks[-1] & Mark.FUSED)) for first, block in blocks.items()}
+    loop, test, call, indirect = (blocks[name] for name in ("add", "mov", "mov", "lea"))
+    assert ends["add"] == (True, True) and gas(loop.end.code)[0].startswith("jne")
+    assert ends["lea"] == (False, False) and gas(indirect.end.code) == ["jmp *%rax"]
+    of_mov = [block for block in files()[file].blocks if gas(block.code)[0].startswith("mov")]
+    kinds = [(block.end.code != b"", bool(block.marks[-1] & Mark.FUSED)) for block in of_mov]
+    assert kinds == [(False, False), (True, True), (False, False)]  # before the loop, before js, before the call
+    assert test.end.repeats is False and call.end.repeats is False
+
+
+@pytest.mark.parametrize("target", FUSING)
+@pytest.mark.parametrize("by", [by for by in METHODS if by != "random_legal"])
+def test_a_comparison_stays_at_its_jump(by: By, target: str) -> None:
+    try:
+        serves(by, target)  # type: ignore[arg-type]
+    except ValueError as error:
+        pytest.skip(str(error))
+    codes, marks = _with_compare()
+    answer = Orderer(by, target, "tso").order(codes, marks)  # type: ignore[arg-type]
+    lasts = [answer.of(k)[-1] == len(answer.of(k)) - 1 for k in range(len(codes))]
+    assert all(lasts)
+
+
+def test_elsewhere_it_moves_as_any_other() -> None:
+    codes, marks = _with_compare()
+    for orderer in (Orderer("search", "atom", "tso"), Orderer("random_legal", "skylake", "tso")):
+        answer = orderer.order(codes, marks)
+        assert any(answer.of(k)[-1] != len(answer.of(k)) - 1 for k in range(len(codes)))
+
+
+def _with_compare() -> tuple[list[bytes], list[bytes]]:
+    """Real blocks with a comparison behind them, which depends on little, and marks."""
+    compare = bytes.fromhex("4839c3")  # cmp rbx, rax
+    codes = [block + compare for block in CODES[:60]]
+    counts = [len(gas(block)) for block in codes]
+    return codes, [bytes([0] * (count - 1) + [Mark.FUSED]) for count in counts]
+
+
+@pytest.mark.parametrize("target", ["atom", "skylake", "znver4"])
+def test_every_order_that_is_taken_is_faster_and_never_slower(binary: str, target: str) -> None:
+    """Against simulations of this test, of the text in the new order, by other options of llvm-mca's front."""
+    ends = [Terminator(JNE, repeats=k % 2 == 0) for k in range(len(CODES))]
+    answer = Orderer("search", target, "tso", confirm=True).order(CODES, ends=ends)  # type: ignore[arg-type]
+    changed = np.flatnonzero(answer.status == Status.CHANGED).tolist()
+    assert len(changed) > 2
+    texts = []
+    for k in changed:
+        lines, jump = gas(CODES[k]), gas(JNE)
+        texts += [[*lines, *jump], [*(lines[i] for i in answer.of(k)), *jump]]
+    once, often = (
+        np.array([s.cycles * n for s in llvm_mca.simulate(texts, Judge(cpu=target, iterations=n), binary)])
+        for n in (1, 100)
+    )
+    for row, k in enumerate(changed):
+        before, after = slice(2 * row, 2 * row + 1), slice(2 * row + 1, 2 * row + 2)
+        assert once[after] <= once[before] and often[after] <= often[before]
+        judged = often if ends[k].repeats else once
+        assert judged[after] < judged[before]
+        assert (answer.before[k], answer.after[k]) == (once[before], once[after])
+        assert answer.loop_before[k] == pytest.approx(often[before] / 100)
+
+
+def test_what_is_not_confirmed_stays_as_it_was(binary: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    proposed = Orderer("list", "atom", "tso").order(CODES)
+    assert (proposed.status == Status.CHANGED).sum() > 5
+
+    def slower(_: Confirmer, asked_for: Sequence[NewOrder]) -> list[Cycles]:
+        return [Cycles(10, 9, 5, 5.01)] * len(asked_for)
+
+    monkeypatch.setattr(orders.Confirmer, "cycles", slower)
+    answer = Orderer("list", "atom", "tso", confirm=True).order(CODES)
+    assert not (answer.status == Status.CHANGED).any()
+    assert (answer.status == Status.UNCONFIRMED).tolist() == (proposed.status == Status.CHANGED).tolist()
+    for begin, end in pairwise(answer.first.tolist()):
+        assert answer.order[begin:end].tolist() == list(range(end - begin))
+    assert (answer.before == answer.after).all()
+
+
+def test_cycles_that_confirm() -> None:
+    nan = float("nan")
+    assert Cycles(10, 9, 5, 5).confirms(repeats=False) and not Cycles(10, 9, 5, 5).confirms(repeats=True)
+    assert Cycles(10, 10, 5, 4).confirms(repeats=True) and not Cycles(10, 10, 5, 4).confirms(repeats=False)
+    assert not Cycles(10, 11, 5, 4).confirms(repeats=True) and not Cycles(10, 9, 5, 6).confirms(repeats=False)
+    assert not Cycles(nan, nan, nan, nan).confirms(repeats=False)
+
+
+def test_without_llvm_mca_the_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(ValueError, match="apt-get install llvm-19, or say --no-confirm"):
+        Confirmer("atom")
