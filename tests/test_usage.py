@@ -77,6 +77,7 @@ def test_every_verb_and_option_of_the_text_exists() -> None:
     verbs = set(re.findall(r"learned-schedulers (\w+)", CHAPTER))
     assert verbs == {"order", "check", "bisect", "explain", "blocks"}
     commands = [group.resolve_command(context, [verb])[1] for verb in verbs]  # a verb has its options when it is called
-    options = {option for command in commands for parameter in command.params for option in parameter.opts}
+    parameters = [parameter for command in commands for parameter in command.params]
+    options = {option for parameter in parameters for option in (*parameter.opts, *parameter.secondary_opts)}
     named = set(re.findall(r"(?<![\w-])(--[a-z][a-z-]+)", CHAPTER)) - {"--64"}
     assert len(named) > 12 and named <= options

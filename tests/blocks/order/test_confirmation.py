@@ -117,11 +117,11 @@ def test_files_tell_what_ends_a_block(file: int) -> None:
 @pytest.mark.parametrize("by", [by for by in METHODS if by != "random_legal"])
 def test_a_comparison_stays_at_its_jump(by: By, target: str) -> None:
     try:
-        serves(by, target)  # type: ignore[arg-type]
+        serves(by, target)
     except ValueError as error:
         pytest.skip(str(error))
     codes, marks = _with_compare()
-    answer = Orderer(by, target, "tso").order(codes, marks)  # type: ignore[arg-type]
+    answer = Orderer(by, target, "tso").order(codes, marks)
     lasts = [answer.of(k)[-1] == len(answer.of(k)) - 1 for k in range(len(codes))]
     assert all(lasts)
 
@@ -145,7 +145,7 @@ def _with_compare() -> tuple[list[bytes], list[bytes]]:
 def test_every_order_that_is_taken_is_faster_and_never_slower(binary: str, target: str) -> None:
     """Against simulations of this test, of the text in the new order, by other options of llvm-mca's front."""
     ends = [Terminator(JNE, repeats=k % 2 == 0) for k in range(len(CODES))]
-    answer = Orderer("search", target, "tso", confirm=True).order(CODES, ends=ends)  # type: ignore[arg-type]
+    answer = Orderer("search", target, "tso", confirm=True).order(CODES, ends=ends)
     changed = np.flatnonzero(answer.status == Status.CHANGED).tolist()
     assert len(changed) > 2
     texts = []
