@@ -6,7 +6,8 @@ A CSV of 300,000 lines in BHive's form is made from real blocks of the corpus, d
 number, among them a header, lines without code, bad ones and comments. Timed on two cores: the command, a process of
 its own, from its start to its end: imports, reading, decoding, dependencies under `tso`, orders, comparison of cycles,
 writing. Start-up is the time of the same command for a file of one line, run right before. Compiled code is cached by a
-run before. Median, smallest and largest of 3 rounds. Then a file of 10 million lines, the same ones again and again, is
+run before. Median, smallest and largest of 3 rounds. Equal blocks are ordered once, so 20,000 distinct blocks are timed
+in the same way, on one core (set `distinct`). Then a file of 10 million lines, the same ones again and again, is
 streamed through `--by policy` once, and its largest memory is read.
 
 It publishes the experiment `own_speed`: blocks_per_second behind the start-up, start_up_seconds, command_seconds,
@@ -36,6 +37,7 @@ from pipeline.lab.rows import Quantity, Row, results, row
 
 _COMMAND = (sys.executable, "-m", "learned_schedulers.command.main")
 _CORES, _ROUNDS, _LINES, _STREAMED, _SEED = 2, 3, 300_000, 10_000_000, 24
+_DISTINCT = 20_000
 _TARGET = "haswell"
 _UNUSUAL = {
     0: b"hex,cycles\n",
@@ -64,7 +66,13 @@ def main(
         (folder / "all.csv").write_bytes(b"".join(source))
         (folder / "one.csv").write_bytes(source[len(_UNUSUAL)])
         for by in ("policy", "learned", "imitator"):
-            rows += _timed(folder, by, source)
+            rows += _timed(folder, by, source, "all")
+        distinct = _distinct(Path(inputs[0]))
+        (folder / "distinct.csv").write_bytes(b"".join(distinct))
+        os.sched_setaffinity(0, sorted(allowed)[:1])
+        for by in ("policy", "search", "learned"):
+            rows += _timed(folder, by, distinct, "distinct")
+        os.sched_setaffinity(0, sorted(allowed)[:_CORES])
         if streamed:
             rows += _streamed(folder, source, streamed)
     os.sched_setaffinity(0, allowed)
@@ -85,9 +93,16 @@ def _lines(blocks: Path, size: int) -> list[bytes]:
     return [*_UNUSUAL.values(), *numbered]
 
 
+def _distinct(blocks: Path) -> list[bytes]:
+    """Lines of distinct blocks."""
+    code = pq.read_table(blocks, columns=["code"])["code"].unique()
+    rows = np.sort(np.random.default_rng(_SEED).choice(len(code), _DISTINCT, replace=False))
+    return [b"%s,1.0\n" % block.hex().encode() for block in code.take(rows).to_pylist()]
+
+
 def _words(folder: Path, name: str, by: str) -> list[str]:
     files = [str(folder / f"{name}.csv"), "-o", str(folder / "out.csv")]
-    return [*_COMMAND, "order", *files, "--for", _TARGET, "--by", by]
+    return [*_COMMAND, "order", *files, "--for", _TARGET, "--by", by, "--no-confirm"]
 
 
 def _seconds(folder: Path, name: str, by: str) -> float:
@@ -107,12 +122,13 @@ def _lost(folder: Path, source: list[bytes]) -> int:
     return lost
 
 
-def _timed(folder: Path, by: str, source: list[bytes]) -> list[Row]:
-    """The rows of one method."""
-    _seconds(folder, "all", by)
-    pairs = np.array([(_seconds(folder, "one", by), _seconds(folder, "all", by)) for _ in range(_ROUNDS)])
+def _timed(folder: Path, by: str, source: list[bytes], name: str) -> list[Row]:
+    """The rows of one method with the file of a name, which is the set."""
+    _seconds(folder, name, by)
+    pairs = np.array([(_seconds(folder, "one", by), _seconds(folder, name, by)) for _ in range(_ROUNDS)])
     start_up, whole = pairs.T
-    place = {"experiment": "own_speed", "target": _TARGET, "method": by, "dependencies": "tso", "seed": "all"}
+    place = {"experiment": "own_speed", "set": name, "target": _TARGET, "method": by}
+    place |= {"dependencies": "tso", "seed": "all"}
     rows: list[Row] = []
     for quantity, values in (
         (Quantity("blocks_per_second"), len(source) / (whole - start_up)),
@@ -121,7 +137,7 @@ def _timed(folder: Path, by: str, source: list[bytes]) -> list[Row]:
     ):
         timed = of_rounds(place, quantity, values, len(source))
         spread = f"{timed['low']:,.1f} to {timed['high']:,.1f}"
-        print(f"{by} {quantity.metric}: {timed['value']:,.1f} ({spread})", flush=True)
+        print(f"{name}, {by} {quantity.metric}: {timed['value']:,.1f} ({spread})", flush=True)
         rows.append(timed)
     lost = _lost(folder, source)
     print(f"{by} lost_lines: {lost}", flush=True)

@@ -65,6 +65,7 @@ def test_the_speed_of_the_command_and_its_memory() -> None:
     shown = pace.section(EVIDENCE)
     assert [line[0] for line in shown["timed"].lines] == ["`policy`", "`learned`"]
     assert shown["timed"].lines[0][2].startswith("41,000") and shown["timed"].lines[0][-2:] == ["300,000", "0"]
+    assert [line[:1] + line[-2:] for line in shown["distinct"].lines] == [["`search`", "20,000", "0"]]
     assert shown["large"].lines == [["`policy`", "haswell", "10,000,000", "1.23", "321", "3"]]
 
 

@@ -10,7 +10,7 @@ from pipeline.lab.page.names import mode
 from pipeline.lab.page.numbers import count, number, spread, two
 from pipeline.lab.page.tables import Column, lines, metric, of, table, value
 
-EXPERIMENT, STREAMED = "own_speed", "streamed"
+EXPERIMENT, STREAMED, DISTINCT = "own_speed", "streamed", "distinct"
 TIMED: list[Column] = [
     ("Method", of("method", mode)),
     ("Processor", of("target")),
@@ -33,8 +33,10 @@ def section(evidence: Evidence) -> dict[str, Any]:
     """The section's tables; they are empty if the benchmark was not run."""
     rows = evidence.of(EXPERIMENT)
     by = ["method", "target"]
-    large = rows["set"] == STREAMED
+    large, distinct = rows["set"] == STREAMED, rows["set"] == DISTINCT
+    order = {"method": ["policy", "learned", "search"]}
     return {
-        "timed": table(TIMED, lines(rows[~large], by, {"method": ["policy", "learned"]}), right=2),
+        "timed": table(TIMED, lines(rows[~large & ~distinct], by, order), right=2),
+        "distinct": table(TIMED, lines(rows[distinct], by, order), right=2),
         "large": table(LARGE, lines(rows[large], by), right=2),
     }
