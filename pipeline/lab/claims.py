@@ -153,7 +153,10 @@ def _beside(claim: Claim, by_metric: ByMetric) -> Measured | None:
 
 
 def _formed(form: str, measured: Measured, beside: Measured) -> Measured:
-    """A claim's value and interval. Two rows are not paired, so their interval is the widest possible one."""
+    """A claim's value and interval. Two rows are not paired, so their interval is the widest possible one.
+
+    Of a share, a difference with an interval of its own over a level, the level counts as known.
+    """
     value, low, high = measured
     match form:
         case "gain":

@@ -6,11 +6,10 @@ PAGE = Page(
     place=9,
     name="fusion",
     short="fusion",
-    title="Operations fused: GO's third task, a real compiler, data collection",
+    title="Operations fused: GO's third task, and a real compiler",
     question=(
-        "Does a network that chooses which operations run as one kernel beat the rules of compilers, does this "
-        "hold if a real compiler runs its choices, and what are many simultaneous environments and fused steps "
-        "worth?"
+        "Does a network that chooses which operations run as one kernel beat the rules of compilers, and does this "
+        "hold if a real compiler runs its choices?"
     ),
     experiments=(
         "fusion",

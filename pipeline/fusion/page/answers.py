@@ -7,7 +7,7 @@ from typing import Any
 from pipeline.fusion.page.shared import fine
 from pipeline.lab.page.asked import Question, answered
 from pipeline.lab.page.evidence import Evidence
-from pipeline.lab.page.numbers import times, two
+from pipeline.lab.page.numbers import two
 
 _GO = "33 to 60%, three tasks"
 QUESTIONS = {  # by claim
@@ -39,19 +39,6 @@ QUESTIONS = {  # by claim
     ),
     "fusion_cost_rank_correlation": Question("Does the cost rank Inductor's candidates as their run times do?", two),
     "xla_fusions_agreeing": Question("XLA on a CPU: for what share of pairs does our rule decide as XLA does?"),
-    "collection_speedup_vectorised": Question(
-        "How much faster are 4,096 CartPoles at once than Gymnasium's, one by one?", times, "up to 1,024×"
-    ),
-    "collection_speedup_fused": Question(
-        "How much faster are 64 fused steps than one, with 4,096 CartPoles?", times, "up to 11.3×"
-    ),
-    "collection_product_ratio": Question("What is the factor of both together, over the product of each alone?", two),
-    "collection_calls_ratio": Question(
-        "How much faster is one call of a compiled step than a call for each operation?", times, "13.4×"
-    ),
-    "xla_best_strategy": Question(
-        "How much faster is the best strategy for XLA's fusion than the baseline?", times, "10.56×"
-    ),
 }
 
 
