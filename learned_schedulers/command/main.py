@@ -20,6 +20,7 @@ VERBS = (
     "check",
     "bisect",
     "explain",
+    "cc",
     "graph",
     "split",
 )  # files of this folder, as --help lists them

@@ -1,0 +1,75 @@
+"""The verb `cc`: a compiler whose output is ordered, for whole projects; and what has become of their files."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from learned_schedulers.command.order import MEMORY, METHOD, PROCESSOR, By, For, Memory
+
+
+def main(
+    command: Annotated[
+        list[str] | None, typer.Argument(metavar="-- COMPILER ARGUMENT...", help="GCC or Clang, as you call it.")
+    ] = None,
+    target: PROCESSOR = "host",
+    by: METHOD = "search",
+    memory: MEMORY = "tso",
+    confirm: Annotated[
+        bool | None,
+        typer.Option(
+            "--confirm/--no-confirm",
+            help="Take an order only if llvm-mca 19 sees its gain; by default where it is installed.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random choices of search and random_legal.")] = 0,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Say what is left alone, and why.")] = False,
+    report: Annotated[
+        bool, typer.Option("--report", help="Say what has become of the objects below this folder.")
+    ] = False,
+    page: Annotated[Path | None, typer.Option("--page", help="With --report: also write it as a page of HTML.")] = None,
+) -> None:
+    """Call a compiler, and order what it has written before it is assembled.
+
+    Everything else is the compiler's own: options, files, messages, exit codes. It is told of a folder (-B) in which
+    it finds its assembler; there each text is ordered as by the verb `order`, every order proven. Code that is written
+    by hand, for other processors, and all that is not understood stays as it is. If anything of this fails, the text
+    stays as it was, and the build goes on. A resident process serves all jobs of a build, and a cache keeps what was
+    ordered before.
+
+    Examples:
+
+    \b
+    make CC='learned-schedulers cc -- gcc' CXX='learned-schedulers cc -- g++'
+    ./configure CC='learned-schedulers cc --for skylake --by policy -- gcc'
+    cmake -DCMAKE_C_COMPILER_LAUNCHER='learned-schedulers;cc;--'
+    learned-schedulers cc --report --page report.html
+    """
+    if report:
+        from learned_schedulers.wrapper.report import html, of_folder, text
+
+        files = of_folder(Path.cwd())
+        if not files:
+            raise ValueError(f"no object below {Path.cwd()} was made by `learned-schedulers cc`; build first")
+        print(text(files))
+        if page is not None:
+            from learned_schedulers.files import replacing
+
+            with replacing(page) as temporary:
+                temporary.write_text(html(files, Path.cwd().name), encoding="utf-8")
+            print(f"page: {page}")
+        return
+    if not command:
+        raise ValueError("no compiler: write it behind `--`, as in `learned-schedulers cc -- gcc -O2 -c x.c`")
+    from learned_schedulers.wrapper.compiler import Call, run
+    from learned_schedulers.wrapper.settings import Settings
+
+    confirmation = {None: "auto", True: "yes", False: "no"}[confirm]
+    sys.exit(run(Call(Settings(target, by, memory, seed, confirmation), verbose, command)))
+
+
+__all__ = ["By", "For", "Memory", "main"]
