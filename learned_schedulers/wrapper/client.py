@@ -12,13 +12,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import suppress
-from hashlib import blake2b
+from typing import TYPE_CHECKING
 
-from learned_schedulers.wrapper import record
+from learned_schedulers.wrapper import cache, programs, record
 from learned_schedulers.wrapper import settings as places
-from learned_schedulers.wrapper.record import Facts
 from learned_schedulers.wrapper.settings import Settings
+from learned_schedulers.wrapper.texts import is_of_compiler
+
+if TYPE_CHECKING:
+    from learned_schedulers.wrapper.record import Facts
 
 WAIT = 60.0  # seconds until the resident process has begun to listen, at most
 _AGAIN = 5.0  # seconds after which it is begun again: the one before may just have ended
@@ -28,11 +30,6 @@ ONCE = "learned_schedulers.wrapper.job"  # orders one text and ends
 RESIDENT = "learned_schedulers.wrapper.resident"
 SIZE = 8  # bytes of a message's length
 MOST = 1 << 30  # bytes of a message
-
-
-def is_of_compiler(text: bytes) -> bool:
-    """Whether GCC or Clang has written it: it names its source first, and its compiler or its stack last."""
-    return b"\t.file\t" in text[:400] and (b"\t.ident\t" in text[-4000:] or b".note.GNU-stack" in text[-4000:])
 
 
 def order_file(path: str, settings: Settings) -> None:
@@ -55,13 +52,13 @@ def order_file(path: str, settings: Settings) -> None:
 def ordered(text: bytes, settings: Settings, output: str) -> bytes:
     """The text with its blocks in new orders; the text itself if anything goes wrong. output: its object's file."""
     try:
-        version = places.version()
-        key = blake2b(f"{settings.name} {version}\n".encode() + text, digest_size=20).hexdigest()
+        version = programs.version()
+        key = cache.key(settings.name, version, text)
         folder = places.private(places.cache_folder())
-        cached = _cached(folder, key)
-        facts, new = cached or _answered(text, settings, version)
+        cached = cache.answer(folder, key)
+        facts, new = (json.loads(cached[0]), cached[1]) if cached else _answered(text, settings, version)
         if not cached:
-            _keep(folder, key, facts, new)
+            cache.keep(folder, key, facts, new)
     except Exception as error:  # a build never breaks by this
         reason = f"{type(error).__name__}: {error}"
         record.say(f"{output}: left alone: {reason}")
@@ -73,34 +70,10 @@ def ordered(text: bytes, settings: Settings, output: str) -> bytes:
     return new
 
 
-def _cached(folder: str, key: str) -> tuple[Facts, bytes] | None:
-    path = os.path.join(folder, "texts", key[:2], key)
-    try:
-        with open(path, "rb") as file:
-            head, text = file.readline(), file.read()
-        facts: Facts = json.loads(head)
-        if facts.pop("bytes") != len(text):
-            return None
-        os.utime(path)  # the oldest are deleted first
-    except (OSError, ValueError):
-        return None
-    return facts, text
-
-
-def _keep(folder: str, key: str, facts: Facts, text: bytes) -> None:
-    """Write an answer whole, for other calls of the same text."""
-    part = os.path.join(folder, "texts", key[:2])
-    with suppress(OSError):  # the disk is full: the answer is as good
-        os.makedirs(part, mode=0o700, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=part, delete=False) as file:
-            file.write(json.dumps(facts | {"bytes": len(text)}).encode() + b"\n" + text)
-        os.replace(file.name, os.path.join(part, key))
-
-
 def _answered(text: bytes, settings: Settings, version: str) -> tuple[Facts, bytes]:
     """The answer of the resident process, which is begun if there is none; without it, that of a process of its own."""
     try:
-        name = blake2b(f"{version} {settings.name}".encode(), digest_size=8).hexdigest()
+        name = cache.blake2b(f"{version} {settings.name}".encode(), digest_size=8).hexdigest()
         address = os.path.join(places.private(_sockets()), name)
         message = _served(text, settings, address)
     except PermissionError as error:  # somebody else's folder or socket
@@ -152,8 +125,8 @@ def _connected(address: str) -> socket.socket | None:
 def _sockets() -> str:
     """A folder with a short name: addresses of sockets have at most 107 bytes."""
     name = f"learned_schedulers_{os.geteuid()}"
-    folders = (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), "/tmp")
-    return next(os.path.join(base, name) for base in folders if base and len(os.fsencode(base)) < 60 or base == "/tmp")
+    folders = (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir())
+    return os.path.join(next((base for base in folders if base and len(os.fsencode(base)) < 60), "/tmp"), name)
 
 
 _RUN = "import sys, runpy; sys.path.insert(0, sys.argv.pop(1)); runpy.run_module(sys.argv.pop(1), run_name='__main__')"

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, NamedTuple
 
-Road = Literal["gcc", "clang", "ccache", "text", "passed"]
+TYPE_CHECKING = False  # typing is slow to import
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
 
 _COMPILER = re.compile(r"(?:x86_64-[\w-]*linux-gnu-)?(?:(gcc|g\+\+|cc|c\+\+)|(clang|clang\+\+))(?:-[\d.]+)?")
 _SOURCE = (".c", ".i", ".cc", ".cp", ".cxx", ".cpp", ".c++", ".C", ".CPP", ".ii")
@@ -36,13 +36,17 @@ _OF_CLANG += ("-gsplit-dwarf", "-MJ", "-fthinlto", "-fmodules", "-fno-integrated
 _FILES, _DEEPEST = 1 << 20, 8  # bytes and nesting of a file of options
 
 
-class Understood(NamedTuple):
-    """How a call is treated. With "passed", the command is run as it came, for a reason."""
+class Understood:
+    """How a call is treated."""
 
-    road: Road
-    reason: str = ""
-    place: str = ""  # the object, or the source: for the record
-    texts: tuple[str, ...] = ()  # files of assembly that a call with -S writes
+    def __init__(
+        self, road: str, reason: str = "", place: str = "", texts: tuple[str, ...] = (), compiler: int = 0
+    ) -> None:
+        """road: gcc, clang, ccache (before Clang), text (-S), or passed: the command is run as it came, for a reason.
+
+        place: the object, or the source, for the record; texts: files of assembly that -S writes; compiler: its word.
+        """
+        self.road, self.reason, self.place, self.texts, self.compiler = road, reason, place, texts, compiler
 
 
 def understood(command: Sequence[str]) -> Understood:
@@ -61,7 +65,7 @@ def understood(command: Sequence[str]) -> Understood:
         texts = (call.output,) if call.output else tuple(_stem(source) + ".s" for source in call.sources)
         return Understood("text", "", place, texts)
     if match[1]:
-        return Understood("gcc", "", place)
+        return Understood("gcc", "", place, compiler=int(cached))
     return Understood("ccache" if cached else "clang", "", place)
 
 

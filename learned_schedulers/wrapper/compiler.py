@@ -11,23 +11,25 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Sequence
-from typing import NamedTuple
 
-from learned_schedulers.wrapper import record
+from learned_schedulers.wrapper import children, programs, record
 from learned_schedulers.wrapper.command_line import Understood, understood
-from learned_schedulers.wrapper.settings import CHOICES, VERBOSE, Settings, program
+from learned_schedulers.wrapper.settings import CHOICES, VERBOSE, Settings
+
+TYPE_CHECKING = False  # typing is slow to import
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _WORDS = {"--for": "target", "--by": "by", "--memory": "memory", "--seed": "seed"}
 _FLAGS = {"--confirm": "yes", "--no-confirm": "no"}
 
 
-class Call(NamedTuple):
+class Call:
     """A command line of the verb `cc`, as far as it needs no help."""
 
-    settings: Settings
-    verbose: bool
-    command: list[str]
+    def __init__(self, settings: Settings, verbose: bool, command: list[str]) -> None:
+        """command: the compiler's."""
+        self.settings, self.verbose, self.command = settings, verbose, command
 
 
 def parsed(words: Sequence[str]) -> Call | None:
@@ -79,11 +81,11 @@ def run(call: Call) -> int:
 
 def _ordered(command: list[str], what: Understood, settings: Settings) -> int:
     if what.road == "gcc":
-        return _replace([*command, "-B", os.path.dirname(program(settings, "as"))])
+        return _replace([*command, "-B", programs.assembler(settings, command[what.compiler])])
     if what.road == "text":
         return _text(command, what.texts, settings)
     if what.road == "ccache":  # it calls Clang through this program, and its key has the program's words
-        path = program(settings, "compiler")
+        path = programs.compiler(settings)
         os.environ["CCACHE_PREFIX"] = " ".join(filter(None, (os.environ.get("CCACHE_PREFIX"), path)))
         os.environ["CCACHE_EXTRAFILES"] = ":".join(filter(None, (os.environ.get("CCACHE_EXTRAFILES"), path)))
         return _replace(command)
@@ -95,10 +97,10 @@ def _ordered(command: list[str], what: Understood, settings: Settings) -> int:
 
 def _text(command: Sequence[str], texts: Sequence[str], settings: Settings) -> int:
     """Let the compiler write assembly, and order what is new of it."""
-    import subprocess
-
     before = [_state(path) for path in texts]
-    code = subprocess.run(command).returncode if _is_program(command[0]) else _replace(command)
+    if not programs.found(command[0]):
+        return _replace(command)
+    code = children.run(command[0], command)
     if code:
         return code if code > 0 else 128 - code
     from learned_schedulers.wrapper.client import order_file
@@ -116,12 +118,6 @@ def _state(path: str) -> tuple[int, int, int] | None:
     except OSError:
         return None
     return (facts.st_ino, facts.st_mtime_ns, facts.st_size) if stat.S_ISREG(facts.st_mode) else None
-
-
-def _is_program(name: str) -> bool:
-    import shutil
-
-    return shutil.which(name) is not None
 
 
 def _replace(command: Sequence[str]) -> int:

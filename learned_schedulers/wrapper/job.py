@@ -6,6 +6,7 @@ import re
 import sys
 from bisect import bisect_right
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from learned_schedulers.blocks.order.file_orders import Change, joined, propose
 from learned_schedulers.blocks.order.orderer import Orderer
@@ -14,8 +15,10 @@ from learned_schedulers.blocks.processors import llvm_mca
 from learned_schedulers.blocks.read import assembly_file
 from learned_schedulers.blocks.read.unreadable import Unreadable
 from learned_schedulers.wrapper.client import packed
-from learned_schedulers.wrapper.record import Facts
 from learned_schedulers.wrapper.settings import Settings
+
+if TYPE_CHECKING:
+    from learned_schedulers.wrapper.record import Facts
 
 _FUNCTION = re.compile(rb"^\t\.type\t([^,\s]+), *@function", re.MULTILINE)
 _TABLE = re.compile(rb"(?:^\t\.addrsig(?:_sym [^\n]*)?\n)+", re.MULTILINE)

@@ -1,0 +1,36 @@
+"""Programs that are run and waited for. It stands for `subprocess`, which is slow to import."""
+
+from __future__ import annotations
+
+import os
+
+
+def run(path: str, words: list[str], source: int = 0, is_quiet: bool = False) -> int:
+    """The exit code; negative for a signal, and 127 for a program that is not there.
+
+    source: descriptor of its standard input. Quiet, nothing that it says on standard error is shown, and each word of
+    it is an error.
+    """
+    with open(os.memfd_create("messages"), "w+b") as messages:
+        actions = [(os.POSIX_SPAWN_DUP2, source, 0)] if source else []
+        if is_quiet:
+            actions.append((os.POSIX_SPAWN_DUP2, messages.fileno(), 2))
+        code = _waited(path, words, actions)
+        return code or int(os.fstat(messages.fileno()).st_size > 0)
+
+
+def messages(path: str, words: list[str]) -> tuple[int, str]:
+    """The exit code, and what it says on standard error. Its input is empty, and so is its other output."""
+    with open(os.memfd_create("messages"), "w+b") as file, open(os.devnull, "r+b") as null:
+        actions = [(os.POSIX_SPAWN_DUP2, handle.fileno(), k) for k, handle in enumerate((null, null, file))]
+        code = _waited(path, words, actions)
+        file.seek(0)
+        return code, file.read().decode(errors="surrogateescape")
+
+
+def _waited(path: str, words: list[str], actions: list[tuple[int, int, int]]) -> int:
+    try:
+        child = os.posix_spawnp(path, words, os.environ, file_actions=actions)
+    except OSError:
+        return 127
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
