@@ -57,7 +57,7 @@ def parsed(words: Sequence[str]) -> Call | None:
 
 
 def main(words: Sequence[str]) -> int:
-    """The program that ccache calls before Clang: the name of the settings, then the command."""
+    """The programs that stand for a compiler: the name of the settings, then the command."""
     return run(Call(Settings.of_name(words[0]), bool(os.environ.get(VERBOSE)), list(words[1:])))
 
 
@@ -85,7 +85,7 @@ def _ordered(command: list[str], what: Understood, settings: Settings) -> int:
     if what.road == "text":
         return _text(command, what.texts, settings)
     if what.road == "ccache":  # it calls Clang through this program, and its key has the program's words
-        path = programs.compiler(settings)
+        path = programs.caller(settings)
         os.environ["CCACHE_PREFIX"] = " ".join(filter(None, (os.environ.get("CCACHE_PREFIX"), path)))
         os.environ["CCACHE_EXTRAFILES"] = ":".join(filter(None, (os.environ.get("CCACHE_EXTRAFILES"), path)))
         return _replace(command)
