@@ -95,7 +95,7 @@ def _ordered(command: list[str], what: Understood, settings: Settings) -> int:
     return _replace(command) if code is None else code
 
 
-def _text(command: Sequence[str], texts: Sequence[str], settings: Settings) -> int:
+def _text(command: list[str], texts: Sequence[str], settings: Settings) -> int:
     """Let the compiler write assembly, and order what is new of it."""
     before = [_state(path) for path in texts]
     if not programs.found(command[0]):
