@@ -3,13 +3,15 @@
     python -m benchmarks.projects            # resumes where it was stopped; hours
     python -m benchmarks.projects --only zlib --only bzip2 --variant search-atom
 
-`projects.yaml` pins the sources (Debian's, by `apt-get source`) and says how each project is built and tested. A case is
-a project and a variant: `plain`, the compiler alone; METHOD-PROCESSOR, with `-O2`; `native-PROCESSOR`, by search with
-`-O3 -march=native`; `random-N`, random legal orders by seed N. A case passes if it builds and its suite ends with 0.
+`projects.yaml` pins the sources (Debian's, by `apt-get source`) and says how each is built and tested. A case is a
+project and a variant: `plain`, the compiler alone; METHOD-PROCESSOR, with `-O2`; `native-PROCESSOR`, by search with
+`-O3 -march=native`; `random-N`, random legal orders by seed N; and as controls `broken-memory` and `broken-flags`, in
+which each block has one dependency reversed (`broken.py`). A case passes if it builds and its suite ends with 0.
 Everything runs in the folder of `--work`, which keeps the outcome of each case; a case that is there is not run again.
 
-It publishes the experiment `own_projects`: projects_passing (all variants that were run; n: projects), and by variant
-(`method`) and project (`set`) passing (1 or 0), build_seconds, and from the wrapper's record blocks and blocks_changed.
+It publishes the experiment `own_projects`: projects_passing (all variants that were run; n: projects), broken_seen
+(projects that fail in a control; n: those that were run), and by variant (`method`) and project (`set`) passing (1 or
+0), build_seconds, and from the wrapper's record blocks and blocks_changed.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -29,6 +32,7 @@ import typer
 import yaml
 from tqdm import tqdm
 
+from benchmarks.projects.broken import KINDS
 from benchmarks.publishing import PUBLISHED, publish
 from learned_schedulers.wrapper import client, settings
 from pipeline.lab.rows import Quantity, Row, results, row
@@ -44,6 +48,7 @@ VARIANTS = (
     "native-skylake",
     *(f"random-{seed}" for seed in range(_SEEDS)),
 )
+CONTROLS = tuple(f"broken-{kind}" for kind in KINDS)  # whose suites have to fail
 
 
 class Outcome(NamedTuple):
@@ -70,7 +75,7 @@ def main(
     work.mkdir(parents=True, exist_ok=True)
     path, begun = work / "outcomes.jsonl", time.monotonic()
     outcomes = {(o.project, o.variant): o for o in _read(path)}
-    cases = [(name, kind) for kind in variant or VARIANTS for name in only or PROJECTS]
+    cases = [(name, kind) for kind in variant or (*VARIANTS, *CONTROLS) for name in only or PROJECTS]
     for name, kind in tqdm([case for case in cases if case not in outcomes], "cases"):
         if time.monotonic() - begun > seconds:
             break
@@ -81,7 +86,12 @@ def main(
         outcomes[name, kind] = outcome
     rows = _rows(outcomes.values())
     projects = {name: project["source"] for name, project in PROJECTS.items()}
-    publish(output, {"results": results(rows)}, {"projects": projects, "variants": VARIANTS}, [HERE / "projects.yaml"])
+    publish(
+        output,
+        {"results": results(rows)},
+        {"projects": projects, "variants": VARIANTS + CONTROLS},
+        [HERE / "projects.yaml"],
+    )
 
 
 def _read(path: Path) -> list[Outcome]:
@@ -96,7 +106,7 @@ def run(name: str, variant: str, work: Path) -> Outcome:
     archive = source(project["source"], work / "sources")
     subprocess.run(["tar", "xf", archive, "-C", folder, "--strip-components=1"], check=True)
     record = folder / "record.jsonl"
-    environment = {**os.environ, **_compilers(variant), "HERE": str(HERE), client.RECORD: str(record)}
+    environment = {**os.environ, **_compilers(variant, folder), "HERE": str(HERE), client.RECORD: str(record)}
     environment[settings.CACHE] = str(work / "cache")
     times, failed = {"build": 0.0, "test": 0.0}, ""
     for part in times:
@@ -117,11 +127,21 @@ def run(name: str, variant: str, work: Path) -> Outcome:
     return Outcome(name, variant, not failed, failed, times["build"], times["test"], blocks, changed)
 
 
-def _compilers(variant: str) -> Mapping[str, str]:
+def _compilers(variant: str, folder: Path) -> Mapping[str, str]:
     """The variables that name the compilers and their options."""
     kind, _, value = variant.partition("-")
+    if kind == "broken":
+        program = folder / "programs" / "as"
+        program.parent.mkdir()
+        module = [sys.executable, "-m", "benchmarks.projects.broken", value]
+        program.write_text(
+            f'#!/bin/sh\nPYTHONPATH={shlex.quote(str(HERE.parents[1]))} exec {shlex.join(module)} "$@"\n'
+        )
+        program.chmod(0o755)
     flags = "-O3 -march=native" if kind == "native" else "-O2"
     variables = {"CC": "gcc", "CXX": "g++", "CFLAGS": flags, "CXXFLAGS": flags}
+    if kind == "broken":
+        return {**variables, "CC": f"gcc -B{program.parent}", "CXX": f"g++ -B{program.parent}"}
     if kind == "plain":
         return variables
     by = {"random": "random_legal", "native": "search"}.get(kind, kind)
@@ -158,10 +178,17 @@ def _rows(outcomes: Iterable[Outcome]) -> list[Row]:
         rows.append(row(here, Quantity("build_seconds", unit="seconds"), outcome.build_seconds, n=1, over="cases"))
         for metric in ("blocks", "blocks_changed"):
             rows.append(row(here, Quantity(metric, unit="count"), getattr(outcome, metric), n=1, over="cases"))
-    projects = sorted({outcome.project for outcome in every})
-    passing = [name for name in projects if all(outcome.passes for outcome in every if outcome.project == name)]
+    right = [outcome for outcome in every if outcome.variant not in CONTROLS]
+    projects = sorted({outcome.project for outcome in right})
+    passing = [name for name in projects if all(outcome.passes for outcome in right if outcome.project == name)]
+    place |= {"set": "all"}
     total = Quantity("projects_passing", unit="count")
-    rows.append(row(place | {"set": "all", "method": "all"}, total, len(passing), n=len(projects), over="projects"))
+    rows.append(row(place | {"method": "all"}, total, len(passing), n=len(projects), over="projects"))
+    for control in CONTROLS:
+        passes = [outcome.passes for outcome in every if outcome.variant == control]
+        if passes:
+            quantity = Quantity("broken_seen", unit="count")
+            rows.append(row(place | {"method": control}, quantity, passes.count(False), n=len(passes), over="projects"))
     return rows
 
 

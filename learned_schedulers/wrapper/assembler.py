@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
@@ -19,13 +20,22 @@ _MOST_BYTES = 1 << 28
 
 def main(words: list[str]) -> int:
     """words: the name of the settings, then those of the compiler."""
-    from learned_schedulers.wrapper.settings import Settings
 
-    settings, rest = Settings.of_name(words[0]), words[1:]
+    def ordered(text: bytes, output: str) -> bytes:
+        from learned_schedulers.wrapper import client
+        from learned_schedulers.wrapper.settings import Settings
+
+        return client.ordered(text, Settings.of_name(words[0]), output)
+
+    return assemble(words[1:], ordered)
+
+
+def assemble(words: list[str], ordered: Callable[[bytes, str], bytes]) -> int:
+    """Assemble as the words say, text that a compiler has written in the order that `ordered(text, object)` gives."""
     real = _real()
-    source, output = _files(rest)
-    if source is None or output is None or not _FOREIGN.isdisjoint(rest):
-        os.execv(real, ["as", *rest])
+    source, output = _files(words)
+    if source is None or output is None or not _FOREIGN.isdisjoint(words):
+        os.execv(real, ["as", *words])
     piped = source in ("", "-", "--")
     if piped:
         text = sys.stdin.buffer.read()
@@ -34,22 +44,18 @@ def main(words: list[str]) -> int:
             with open(source, "rb") as file:
                 text = file.read()
         except OSError:
-            os.execv(real, ["as", *rest])
-    new = text
-    if _is_of_compiler(text) and len(text) <= _MOST_BYTES:
-        from learned_schedulers.wrapper.client import ordered
-
-        new = ordered(text, settings, output)
+            os.execv(real, ["as", *words])
+    new = ordered(text, output) if _is_of_compiler(text) and len(text) <= _MOST_BYTES else text
     if new == text and not piped:
-        os.execv(real, ["as", *rest])
-    without = [word for k, word in enumerate(rest) if not (word == source and not _is_value(rest, k))]
-    code = _assemble(real, [*without, "--"], new)
+        os.execv(real, ["as", *words])
+    without = [word for k, word in enumerate(words) if not (word == source and not _is_value(words, k))]
+    code = _fed(real, [*without, "--"], new)
     if code and new != text:  # the proofs have missed something: the build goes on
-        code = _assemble(real, [*without, "--"], text)
+        code = _fed(real, [*without, "--"], text)
     return code
 
 
-def _assemble(real: str, words: list[str], text: bytes) -> int:
+def _fed(real: str, words: list[str], text: bytes) -> int:
     """Run the real assembler with a text as its standard input."""
     reading, writing = os.pipe()
     child = os.fork()
