@@ -126,7 +126,7 @@ def compared(
 def nodes_of(model: Compilable, folder: Path) -> list[Node]:
     """Scheduler nodes before fusion. Raises Failed if the module cannot be compiled."""
     failure: Exception | None = None
-    valid_vec_isa_list()  # torch probes the processor with g++, which takes seconds, and keeps the answers in its folder
+    valid_vec_isa_list()  # torch probes the processor with g++ for seconds, and keeps the answers in its own folder
     with fresh_cache(dir=str(folder)), torch.random.fork_rng(devices=[]), torch.set_grad_enabled(model.training):
         try:
             module, inputs = model.build()

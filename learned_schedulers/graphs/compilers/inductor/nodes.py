@@ -70,20 +70,17 @@ class _Enough(Exception):
 
 
 def grouped(module: nn.Module, inputs: tuple[Tensor, ...], training: bool, levels: Levels | None) -> Grouped:
-    """Nodes and groups of all graphs of a model; the last graph's code is not generated, as nothing needs it."""
+    """Nodes and groups of all graphs of a model; without code generation if there is only one graph."""
     nodes: list[Node] = []
     groups: list[list[str]] = []
-    graphs = 0
 
     def before(scheduler_nodes: list[Any]) -> list[Any]:
         nodes.extend(_nodes(scheduler_nodes))
         return scheduler_nodes
 
     def after(scheduler_nodes: list[Any]) -> list[Any]:
-        nonlocal graphs
-        graphs += 1
         groups.extend([named(part) for part in node.get_nodes()] for node in scheduler_nodes)
-        if graphs == (2 if training else 1):  # forward and backward
+        if not training:
             raise _Enough
         return scheduler_nodes
 
