@@ -39,6 +39,7 @@ def test_its_tables_and_pictures_are_those_of_the_report() -> None:
     assert readme.marked(README) == cards, "python -m tests.readme copies them"
 
 
+@pytest.mark.slow
 def test_the_lines_for_an_empty_folder_work_in_one(tmp_path: Path) -> None:
     if shutil.which("gcc") is None:
         pytest.skip("gcc is not installed")

@@ -19,6 +19,8 @@ from pipeline.lab.shared_tables import CLAIMS, RESULTS
 from pipeline.lab.stages import claims as stage
 from pipeline.lab.wiring import ROOT
 
+pytestmark = pytest.mark.slow
+
 NAN = math.nan
 PLACE = {"experiment": "tiny", "set": "test_5", "seed": "all", "judge": "atom"}
 
