@@ -309,7 +309,7 @@ class Control:
         return [CodeBlock(code.hex(), code, marks[first[k] : first[k + 1]].tobytes()) for k, code in enumerate(codes)]
 
     def orders(self, control: str, blocks: Sequence[CodeBlock], number: int, kinds: Kind = ANY) -> Orders:
-        """A new order of each block of at most 64 instructions that has one; for `broken`, a dependency of these kinds."""
+        """New orders of blocks of at most 64 instructions; for `broken`, of those with a dependency of these kinds."""
         rng = np.random.default_rng([_SEED, number])
         short = [k for k, block in enumerate(blocks) if len(block.marks) <= LONGEST]
         read = self._dags[control].conflicts([blocks[k].code for k in short], [blocks[k].marks for k in short])

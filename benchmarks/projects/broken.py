@@ -2,8 +2,8 @@
 
     python -m benchmarks.projects.broken memory|flags ARGUMENT...
 
-It shows whether a project's suite sees a wrong order. Apart from the broken dependency, a block gets a random order that
-is legal for one thread. A block without such a dependency stays as it is.
+It shows whether a project's suite sees a wrong order. Apart from the broken dependency, a block gets a random order
+that is legal for one thread. A block without such a dependency stays as it is.
 """
 
 from __future__ import annotations
