@@ -34,7 +34,7 @@ from tqdm import tqdm
 
 from benchmarks.projects.broken import KINDS
 from benchmarks.publishing import PUBLISHED, publish
-from learned_schedulers.wrapper import client, settings
+from learned_schedulers.wrapper import record, settings
 from pipeline.lab.rows import Quantity, Row, results, row
 
 HERE = Path(__file__).parent
@@ -105,8 +105,8 @@ def run(name: str, variant: str, work: Path) -> Outcome:
     folder.mkdir()
     archive = source(project["source"], work / "sources")
     subprocess.run(["tar", "xf", archive, "-C", folder, "--strip-components=1"], check=True)
-    record = folder / "record.jsonl"
-    environment = {**os.environ, **_compilers(variant, folder), "HERE": str(HERE), client.RECORD: str(record)}
+    written = folder / "record.jsonl"
+    environment = {**os.environ, **_compilers(variant, folder), "HERE": str(HERE), record.RECORD: str(written)}
     environment[settings.CACHE] = str(work / "cache")
     times, failed = {"build": 0.0, "test": 0.0}, ""
     for part in times:
@@ -118,10 +118,10 @@ def run(name: str, variant: str, work: Path) -> Outcome:
         if code:
             failed = part
             break
-    lines = record.read_text().splitlines() if record.exists() else []
+    lines = written.read_text().splitlines() if written.exists() else []
     facts = [json.loads(line) for line in lines]
     changed = sum(fact.get("statuses", {}).get("changed", 0) for fact in facts)
-    blocks = sum(fact["blocks"] for fact in facts)
+    blocks = sum(fact.get("blocks", 0) for fact in facts)
     if not failed:
         shutil.rmtree(folder)
     return Outcome(name, variant, not failed, failed, times["build"], times["test"], blocks, changed)

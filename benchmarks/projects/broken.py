@@ -14,7 +14,7 @@ from benchmarks.own_blocks import Control
 from learned_schedulers.blocks.dag.dependencies import Kind
 from learned_schedulers.blocks.read import assembly_file
 from learned_schedulers.blocks.read.unreadable import Unreadable
-from learned_schedulers.wrapper.assembler import assemble
+from learned_schedulers.wrapper import assembler
 
 KINDS = {
     "memory": Kind.MEMORY_RAW | Kind.MEMORY_WAR | Kind.MEMORY_WAW,
@@ -32,4 +32,4 @@ def broken(text: bytes, kinds: Kind) -> bytes:
 
 
 if __name__ == "__main__":
-    sys.exit(assemble(sys.argv[2:], lambda text, _: broken(text, KINDS[sys.argv[1]])))
+    sys.exit(assembler.main(sys.argv[1:], lambda text, kind, _: broken(text, KINDS[kind])))

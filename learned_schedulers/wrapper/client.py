@@ -12,127 +12,148 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from hashlib import blake2b
-from typing import Any
 
+from learned_schedulers.wrapper import record
 from learned_schedulers.wrapper import settings as places
+from learned_schedulers.wrapper.record import Facts
 from learned_schedulers.wrapper.settings import Settings
 
 WAIT = 60.0  # seconds until the resident process has begun to listen, at most
 _AGAIN = 5.0  # seconds after which it is begun again: the one before may just have ended
-_PATIENCE = 600.0  # seconds in which it has to answer
+_PATIENCE = 600.0  # seconds in which a text has to be ordered
+_BREAKS = 3  # how often the resident process may break off at one text
 ONCE = "learned_schedulers.wrapper.job"  # orders one text and ends
 RESIDENT = "learned_schedulers.wrapper.resident"
 SIZE = 8  # bytes of a message's length
 MOST = 1 << 30  # bytes of a message
-RECORD = "LEARNED_SCHEDULERS_RECORD"  # environment: another file for what has become of each object
 
-Facts = dict[str, Any]  # what became of a text: blocks, statuses, cycles, faults, functions
+
+def is_of_compiler(text: bytes) -> bool:
+    """Whether GCC or Clang has written it: it names its source first, and its compiler or its stack last."""
+    return b"\t.file\t" in text[:400] and (b"\t.ident\t" in text[-4000:] or b".note.GNU-stack" in text[-4000:])
 
 
 def order_file(path: str, settings: Settings) -> None:
     """Order a file of assembly that a compiler has written, in its place."""
+    path = os.path.realpath(path)
     try:
         with open(path, "rb") as file:
             text = file.read()
-        new = ordered(text, settings, path)
+        new = ordered(text, settings, path) if is_of_compiler(text) else text
         if new != text:
-            handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path) or ".")
+            handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path))
             with open(handle, "wb") as part:
                 part.write(new)
             os.chmod(temporary, os.stat(path).st_mode & 0o777)
             os.replace(temporary, path)
     except OSError as error:
-        say(f"{path}: left alone: {error}")
+        record.say(f"{path}: left alone: {error}")
 
 
 def ordered(text: bytes, settings: Settings, output: str) -> bytes:
     """The text with its blocks in new orders; the text itself if anything goes wrong. output: its object's file."""
-    facts: Facts = {}
     try:
-        version = places.digest_of_library()
+        version = places.version()
         key = blake2b(f"{settings.name} {version}\n".encode() + text, digest_size=20).hexdigest()
         folder = places.private(places.cache_folder())
         cached = _cached(folder, key)
-        facts, new = cached or _answered(folder, text, settings, version)
+        facts, new = cached or _answered(text, settings, version)
         if not cached:
             _keep(folder, key, facts, new)
-        _record(folder, output, facts | {"cached": bool(cached)})
     except Exception as error:  # a build never breaks by this
-        say(f"{output}: left alone: {type(error).__name__}: {error}")
+        reason = f"{type(error).__name__}: {error}"
+        record.say(f"{output}: left alone: {reason}")
+        record.add(output, {"failed": reason})
         return text
-    if os.environ.get(places.VERBOSE):
-        for fault in facts.get("faults", ()):
-            say(f"{output}: {fault}")
+    record.add(output, facts | {"cached": bool(cached)})
+    for fault in facts.get("faults", ()):
+        record.say(f"{output}: {fault}")
     return new
 
 
-def say(text: str) -> None:
-    """A line for people who asked for it."""
-    if os.environ.get(places.VERBOSE):
-        print(f"learned-schedulers cc: {text}", file=sys.stderr)
-
-
 def _cached(folder: str, key: str) -> tuple[Facts, bytes] | None:
+    path = os.path.join(folder, "texts", key[:2], key)
     try:
-        with open(os.path.join(folder, "texts", key[:2], key), "rb") as file:
+        with open(path, "rb") as file:
             head, text = file.readline(), file.read()
-    except FileNotFoundError:
+        facts: Facts = json.loads(head)
+        if facts.pop("bytes") != len(text):
+            return None
+        os.utime(path)  # the oldest are deleted first
+    except (OSError, ValueError):
         return None
-    facts: Facts = json.loads(head)
-    return (facts, text) if facts.pop("bytes") == len(text) else None
+    return facts, text
 
 
 def _keep(folder: str, key: str, facts: Facts, text: bytes) -> None:
     """Write an answer whole, for other calls of the same text."""
     part = os.path.join(folder, "texts", key[:2])
-    os.makedirs(part, mode=0o700, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=part, delete=False) as file:
-        file.write(json.dumps(facts | {"bytes": len(text)}).encode() + b"\n" + text)
-    os.replace(file.name, os.path.join(part, key))
+    with suppress(OSError):  # the disk is full: the answer is as good
+        os.makedirs(part, mode=0o700, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=part, delete=False) as file:
+            file.write(json.dumps(facts | {"bytes": len(text)}).encode() + b"\n" + text)
+        os.replace(file.name, os.path.join(part, key))
 
 
-def _record(folder: str, output: str, facts: Facts) -> None:
-    """Add a line for the report. Lines of several processes do not mix: each is one write to the file's end."""
-    place = os.path.abspath(output)
-    if os.path.dirname(place) == tempfile.gettempdir() and facts.get("source"):  # the driver deletes it after linking
-        place = os.path.abspath(facts["source"])
-    line = json.dumps({"object": place, **facts}) + "\n"
-    path = os.environ.get(RECORD) or os.path.join(folder, "record.jsonl")
-    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    try:
-        os.write(handle, line.encode())
-    finally:
-        os.close(handle)
-
-
-def _answered(folder: str, text: bytes, settings: Settings, version: str) -> tuple[Facts, bytes]:
+def _answered(text: bytes, settings: Settings, version: str) -> tuple[Facts, bytes]:
     """The answer of the resident process, which is begun if there is none; without it, that of a process of its own."""
-    address = os.path.join(places.private(_sockets()), f"{version}-{settings.name}")
-    begun, started = time.monotonic(), -_AGAIN
+    try:
+        name = blake2b(f"{version} {settings.name}".encode(), digest_size=8).hexdigest()
+        address = os.path.join(places.private(_sockets()), name)
+        message = _served(text, settings, address)
+    except PermissionError as error:  # somebody else's folder or socket
+        record.say(f"without a resident process: {error}")
+        message = None
+    return unpacked(_once(text, settings) if message is None else message)
+
+
+def _served(text: bytes, settings: Settings, address: str) -> bytes | None:
+    """The answer of the resident process; None if it cannot be begun. Raises OSError if it breaks off at this text."""
+    begun, started, breaks = time.monotonic(), -_AGAIN, 0
+    process: subprocess.Popen[bytes] | None = None
     while time.monotonic() - begun < WAIT:
-        try:
-            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-                connection.settimeout(_PATIENCE)
-                connection.connect(address)
+        connection = _connected(address)
+        if connection is not None:
+            with connection:
                 check_peer(connection)
-                send(connection, text)
-                return unpacked(receive(connection))
-        except PermissionError:
-            raise
-        except OSError:  # it is not there, not yet there, or it ended while it worked
-            if time.monotonic() - started > _AGAIN:
-                started = time.monotonic()
-                _start(address, settings)
-            time.sleep(0.02)
-    return _once(text, settings)
+                try:
+                    send(connection, text)
+                    return receive(connection)
+                except (ConnectionError, BrokenPipeError):
+                    breaks += 1
+                    if breaks == _BREAKS:
+                        raise
+            continue
+        if process is not None and process.poll():
+            return None
+        if time.monotonic() - started > _AGAIN:
+            started, process = time.monotonic(), _start(address, settings)
+        time.sleep(0.02)
+    return None
+
+
+def _connected(address: str) -> socket.socket | None:
+    """A connection; None if nobody listens. Raises PermissionError if the address is not this user's."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(_PATIENCE)
+    try:
+        connection.connect(address)
+    except PermissionError:
+        connection.close()
+        raise
+    except OSError:
+        connection.close()
+        return None
+    return connection
 
 
 def _sockets() -> str:
     """A folder with a short name: addresses of sockets have at most 107 bytes."""
-    return os.path.join(
-        os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir(), f"learned_schedulers_{os.geteuid()}"
-    )
+    name = f"learned_schedulers_{os.geteuid()}"
+    folders = (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), "/tmp")
+    return next(os.path.join(base, name) for base in folders if base and len(os.fsencode(base)) < 60 or base == "/tmp")
 
 
 _RUN = "import sys, runpy; sys.path.insert(0, sys.argv.pop(1)); runpy.run_module(sys.argv.pop(1), run_name='__main__')"
@@ -143,18 +164,19 @@ def _python(module: str) -> list[str]:
     return [sys.executable, "-c", _RUN, os.path.dirname(places.PACKAGE), module]
 
 
-def _start(address: str, settings: Settings) -> None:
+def _start(address: str, settings: Settings) -> subprocess.Popen[bytes]:
     """Begin the resident process; of several that begin at once, all but one end by themselves."""
     words = [*_python(RESIDENT), address, settings.name]
     null = subprocess.DEVNULL
-    subprocess.Popen(words, stdin=null, stdout=null, stderr=null, start_new_session=True, cwd="/")
+    return subprocess.Popen(words, stdin=null, stdout=null, stderr=null, start_new_session=True, cwd="/")
 
 
-def _once(text: bytes, settings: Settings) -> tuple[Facts, bytes]:
-    """Order a text by a process that ends with it."""
+def _once(text: bytes, settings: Settings) -> bytes:
+    """The answer of a process that ends with it. Its folder is none of the build's, whose modules it would import."""
     words = [*_python(ONCE), settings.name]
-    process = subprocess.run(words, input=text, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
-    return unpacked(process.stdout)
+    null, pipe = subprocess.DEVNULL, subprocess.PIPE
+    process = subprocess.run(words, input=text, stdout=pipe, stderr=null, check=True, timeout=_PATIENCE, cwd="/")
+    return process.stdout
 
 
 def packed(facts: Facts, text: bytes) -> bytes:

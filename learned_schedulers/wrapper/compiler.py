@@ -1,24 +1,23 @@
-"""The compiler's command line, and how it is called.
+"""How the compiler is called, so that what it writes is ordered before it is assembled.
 
-GCC and Clang look for their assembler in the folders of `-B` first. So everything else stays the driver's work. Clang
-assembles by itself unless `-fno-integrated-as` tells it not to. Only for `-S`, which calls no assembler, the text that
-it has written is ordered afterwards.
+GCC looks for its assembler in the folders of `-B` first, and finds a program that orders (`assembler.py`): everything
+else stays the driver's work. Clang assembles by itself, and its steps are run one by one (`clang.py`). The text that
+`-S` writes is ordered afterwards.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import subprocess
+import stat
 import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from learned_schedulers.wrapper.settings import VERBOSE, Settings, program_folder
+from learned_schedulers.wrapper import record
+from learned_schedulers.wrapper.command_line import Understood, understood
+from learned_schedulers.wrapper.settings import CHOICES, VERBOSE, Settings, program
 
-_COMPILER = re.compile(r"(?:x86_64-[\w-]*linux-gnu-)?(?:(gcc|g\+\+|cc|c\+\+)|(clang|clang\+\+))(?:-[\d.]+)?")
-_SOURCE = (".c", ".i", ".cc", ".cp", ".cxx", ".cpp", ".c++", ".C", ".CPP", ".ii")
-_CACHES = ("ccache", "sccache", "distcc")
 _WORDS = {"--for": "target", "--by": "by", "--memory": "memory", "--seed": "seed"}
 _FLAGS = {"--confirm": "yes", "--no-confirm": "no"}
 
@@ -46,12 +45,18 @@ def parsed(words: Sequence[str]) -> Call | None:
             verbose = True
         else:
             return None
-    if len(waiting) < 2 or any(not re.fullmatch(r"\w+", value) for value in values.values()):
-        return None
     seed = values.pop("seed", "0")
-    if not seed.isdigit():
+    if len(waiting) < 2 or not re.fullmatch("[0-9]{1,18}", seed):
         return None
-    return Call(Settings(**values, seed=int(seed)), verbose, waiting[1:])
+    settings = Settings(**values, seed=int(seed))
+    if any(getattr(settings, name) not in choices for name, choices in CHOICES.items()):
+        return None
+    return Call(settings, verbose, waiting[1:])
+
+
+def main(words: Sequence[str]) -> int:
+    """The program that ccache calls before Clang: the name of the settings, then the command."""
+    return run(Call(Settings.of_name(words[0]), bool(os.environ.get(VERBOSE)), list(words[1:])))
 
 
 def run(call: Call) -> int:
@@ -59,55 +64,70 @@ def run(call: Call) -> int:
     if call.verbose:
         os.environ[VERBOSE] = "1"
     command = list(call.command)
-    try:
-        more = _options(command, call.settings)
-    except OSError as error:
-        if os.environ.get(VERBOSE):
-            print(f"learned-schedulers cc: the compiler is called without ordering: {error}", file=sys.stderr)
-        more = []
-    if not more:
+    what = understood(command)
+    if what.road == "passed":
+        record.say(f"{what.place}: left alone: {what.reason}")
+        record.add(what.place, {"passed": what.reason})
         return _replace(command)
-    if "-S" in command:
-        code = subprocess.run([*command, *more]).returncode
-        if code == 0:
-            from learned_schedulers.wrapper.client import order_file
-
-            for written in _texts(command):
-                order_file(written, call.settings)
-        return code
-    return _replace([*command, *more])
+    try:
+        return _ordered(command, what, call.settings)
+    except OSError as error:  # nothing has been run yet
+        record.say(f"{what.place}: left alone: {error}")
+        record.add(what.place, {"failed": str(error)})
+        return _replace(command)
 
 
-def _options(command: Sequence[str], settings: Settings) -> list[str]:
-    """What is added to the command line; nothing for what is no compilation by GCC or Clang for x86-64."""
-    names = [os.path.basename(word) for word in command[:2]]
-    name = names[1] if names[0] in _CACHES and len(names) > 1 else names[0]
-    match = _COMPILER.fullmatch(name)
-    if not match:
-        return []
-    folder = ["-B", program_folder(settings)]
-    if match[1]:
-        return folder
-    compiles = any(word.endswith(_SOURCE) or word in ("-c", "-x") or word.startswith("@") for word in command[1:])
-    others = any(word in ("-emit-llvm", "-E", "-fsyntax-only", "-M", "-MM") for word in command)
-    if not compiles or others or any(word.startswith("-flto") for word in command):
-        return []
-    return ["--start-no-unused-arguments", "-fno-integrated-as", *folder, "--end-no-unused-arguments"]
+def _ordered(command: list[str], what: Understood, settings: Settings) -> int:
+    if what.road == "gcc":
+        return _replace([*command, "-B", os.path.dirname(program(settings, "as"))])
+    if what.road == "text":
+        return _text(command, what.texts, settings)
+    if what.road == "ccache":  # it calls Clang through this program, and its key has the program's words
+        path = program(settings, "compiler")
+        os.environ["CCACHE_PREFIX"] = " ".join(filter(None, (os.environ.get("CCACHE_PREFIX"), path)))
+        os.environ["CCACHE_EXTRAFILES"] = ":".join(filter(None, (os.environ.get("CCACHE_EXTRAFILES"), path)))
+        return _replace(command)
+    from learned_schedulers.wrapper import clang
+
+    code = clang.run(command, settings, what.place)
+    return _replace(command) if code is None else code
 
 
-def _texts(command: Sequence[str]) -> list[str]:
-    """The files of assembly that a command with -S writes."""
-    if "-o" in command[:-1]:
-        return [command[command.index("-o") + 1]]
-    joined = next((word[2:] for word in command if word.startswith("-o") and len(word) > 2), "")
-    if joined:
-        return [joined]
-    return [os.path.basename(word).rpartition(".")[0] + ".s" for word in command[1:] if word.endswith(_SOURCE)]
+def _text(command: Sequence[str], texts: Sequence[str], settings: Settings) -> int:
+    """Let the compiler write assembly, and order what is new of it."""
+    import subprocess
+
+    before = [_state(path) for path in texts]
+    code = subprocess.run(command).returncode if _is_program(command[0]) else _replace(command)
+    if code:
+        return code if code > 0 else 128 - code
+    from learned_schedulers.wrapper.client import order_file
+
+    for path, state in zip(texts, before, strict=True):
+        if _state(path) not in (None, state):
+            order_file(path, settings)
+    return code
+
+
+def _state(path: str) -> tuple[int, int, int] | None:
+    """What changes when a file is written; None for what is no file."""
+    try:
+        facts = os.stat(path)
+    except OSError:
+        return None
+    return (facts.st_ino, facts.st_mtime_ns, facts.st_size) if stat.S_ISREG(facts.st_mode) else None
+
+
+def _is_program(name: str) -> bool:
+    import shutil
+
+    return shutil.which(name) is not None
 
 
 def _replace(command: Sequence[str]) -> int:
     """Become the compiler."""
     sys.stdout.flush()
+    sys.stderr.flush()
     try:
         os.execvp(command[0], list(command))
     except OSError as error:

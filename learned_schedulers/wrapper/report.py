@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from learned_schedulers.wrapper.client import RECORD
-from learned_schedulers.wrapper.settings import cache_folder
+from learned_schedulers.wrapper.record import path as path_of_record
 
 _FUNCTIONS, _REASONS = 15, 10  # that a report names
 _STATUSES = {
@@ -24,8 +22,8 @@ _STATUSES = {
 
 
 def of_folder(folder: Path) -> list[dict[str, Any]]:
-    """The newest record of each object below a folder, by the object's name."""
-    path = Path(os.environ.get(RECORD) or Path(cache_folder()) / "record.jsonl")
+    """The newest record of each object below a folder, by the object's name; of files that are still there."""
+    path = Path(path_of_record())
     newest: dict[str, dict[str, Any]] = {}
     if path.exists():
         with path.open(encoding="utf-8") as file:
@@ -36,20 +34,23 @@ def of_folder(folder: Path) -> list[dict[str, Any]]:
                     continue
                 if Path(record["object"]).is_relative_to(folder):
                     newest[record["object"]] = record
-    return [newest[name] for name in sorted(newest)]
+    return [newest[name] for name in sorted(newest) if Path(name).exists()]  # configure deletes what it tries
 
 
 def _facts(files: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
     """The lines of the summary: what, and how much."""
+    ordered = [record for record in files if "blocks" in record]
     statuses: Counter[str] = Counter()
-    for record in files:
+    for record in ordered:
         statuses.update(record.get("statuses", {}))
-    before, after = (sum(record.get(name, 0) for record in files) for name in ("before", "after"))
-    facts = [("files", f"{len(files):,}"), ("blocks", f"{sum(record['blocks'] for record in files):,}")]
+    before, after = (sum(record.get(name, 0) for record in ordered) for name in ("before", "after"))
+    facts = [("files", f"{len(ordered):,}"), ("blocks", f"{sum(record['blocks'] for record in ordered):,}")]
     facts += [(f"blocks {words}", f"{statuses[name]:,}") for name, words in _STATUSES.items() if statuses[name]]
     if before:
         facts.append(("predicted cycles of the changed blocks", f"{before:,} -> {after:,} ({after / before - 1:+.1%})"))
-    facts.append(("texts that the cache had", f"{sum(bool(record.get('cached')) for record in files):,}"))
+    facts.append(("texts that the cache had", f"{sum(bool(record.get('cached')) for record in ordered):,}"))
+    for name, words in (("passed", "calls left to the compiler alone"), ("failed", "files that could not be ordered")):
+        facts.append((words, f"{sum(name in record for record in files):,}"))
     return facts
 
 
@@ -67,7 +68,8 @@ def _reasons(files: Iterable[dict[str, Any]]) -> list[tuple[str, int]]:
     """Why parts were left alone, and in how many files."""
     reasons: Counter[str] = Counter()
     for record in files:
-        reasons.update({fault.partition(": ")[2] or fault for fault in record.get("faults", [])})
+        faults = {fault.partition(": ")[2] or fault for fault in record.get("faults", [])}
+        reasons.update(faults | {record[name] for name in ("passed", "failed") if name in record})
     return reasons.most_common(_REASONS)
 
 
@@ -88,7 +90,7 @@ def html(files: Sequence[dict[str, Any]], project: str) -> str:
     per_file = [
         (
             record.get("source") or record["object"],
-            record["blocks"],
+            record.get("blocks", 0),
             record.get("statuses", {}).get("changed", 0),
             record.get("before", 0),
             record.get("after", 0),

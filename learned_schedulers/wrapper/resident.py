@@ -18,12 +18,14 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from learned_schedulers.files import replacing
 from learned_schedulers.wrapper.client import check_peer, packed, receive, send
 from learned_schedulers.wrapper.settings import Settings, cache_folder
 
 IDLE = 60.0  # seconds without work after which a worker ends
 _PATIENCE = 60.0  # seconds in which a job has to send its text
 _MOST_BYTES = 2 << 30  # of the cache
+_MOST_RECORD = 64 << 20  # bytes of the record
 _WARM_UP = b"""\t.file\t"warm.c"
 \t.text
 \t.type\tf, @function
@@ -56,7 +58,8 @@ def main(address: str, name: str) -> None:
         os.waitpid(worker, 0)
     with suppress(FileNotFoundError):
         os.unlink(address)
-    _trim(Path(cache_folder()) / "texts")
+    _trim(Path(cache_folder()) / "texts", _MOST_BYTES)
+    _shorten(Path(cache_folder()) / "record.jsonl", _MOST_RECORD)
 
 
 def _begin(listener: socket.socket, settings: Settings) -> list[int]:
@@ -110,15 +113,27 @@ def _answer(text: bytes, job: object, error: str) -> bytes:
         return json.dumps({"error": f"{type(reason).__name__}: {reason}"}).encode() + b"\n"
 
 
-def _trim(folder: Path) -> None:
-    """Delete the oldest answers of the cache beyond its size."""
-    files = [(state.st_mtime, state.st_size, path) for path in folder.glob("*/*") if (state := path.stat())]
+def _trim(folder: Path, most: int) -> None:
+    """Delete the answers of the cache that were used longest ago, beyond its size in bytes."""
+    files = []
+    for path in folder.glob("*/*"):
+        with suppress(FileNotFoundError):  # another process deletes, too
+            state = path.stat()
+            files.append((state.st_mtime, state.st_size, path))
     total = sum(size for _, size, _ in files)
     for _, size, path in sorted(files):
-        if total <= _MOST_BYTES:
+        if total <= most:
             break
         path.unlink(missing_ok=True)
         total -= size
+
+
+def _shorten(path: Path, most: int) -> None:
+    """Keep the newer half of a record that is too long."""
+    if path.exists() and path.stat().st_size > most:
+        lines = path.read_bytes().splitlines(keepends=True)
+        with replacing(path) as temporary:
+            temporary.write_bytes(b"".join(lines[len(lines) // 2 :]))
 
 
 if __name__ == "__main__":

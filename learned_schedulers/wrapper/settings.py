@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from hashlib import blake2b
 from typing import NamedTuple
 
 CACHE = "LEARNED_SCHEDULERS_CACHE"  # environment: another folder for the cache
 VERBOSE = "LEARNED_SCHEDULERS_VERBOSE"  # environment: say what is left alone
+# The names that the verb `order` knows; a test compares them.
+CHOICES = {
+    "target": ("host", "atom", "silvermont", "btver2", "haswell", "skylake", "znver4"),
+    "by": ("search", "policy", "learned", "list", "cp_sat", "imitator", "random_legal"),
+    "memory": ("tso", "precise", "single_thread"),
+}
+_MODULES = {"as": "assembler", "compiler": "compiler"}
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -49,9 +55,12 @@ def private(folder: str) -> str:
     return folder
 
 
-def digest_of_library() -> str:
-    """Of the times and sizes of the library's files: texts that another version has ordered are ordered anew."""
-    state = blake2b(digest_size=8)
+def version() -> str:
+    """A digest of what an answer depends on beside text and settings: other versions' answers are not taken.
+
+    It is of the times and sizes of the library's files, of the processor (`--for host`), and of llvm-mca.
+    """
+    state = blake2b(_processor(), digest_size=8)
     folders = [os.path.join(PACKAGE, name) for name in ("blocks", "wrapper")]
     while folders:
         with os.scandir(folders.pop()) as entries:
@@ -61,28 +70,51 @@ def digest_of_library() -> str:
                 elif entry.name.endswith((".py", ".safetensors")):
                     facts = entry.stat()
                     state.update(f"{entry.path} {facts.st_mtime_ns} {facts.st_size}\n".encode())
+    for name in ("llvm-mca-19", "llvm-mca"):
+        for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+            path = os.path.join(folder, name)
+            if os.path.exists(path):
+                state.update(f"{os.path.realpath(path)} {os.stat(path).st_mtime_ns}\n".encode())
+                break
     return state.hexdigest()
 
 
-def program_folder(settings: Settings) -> str:
-    """The folder in which a compiler finds the program in the place of its assembler; made if it is not there."""
-    folder = os.path.join(private(cache_folder()), "programs", settings.name)
-    script = os.path.join(folder, "as")
-    program = os.path.join(PACKAGE, "wrapper", "assembler.py")
-    text = f'#!/bin/sh\nexec {_quoted(sys.executable)} -I -S {_quoted(program)} {settings.name} "$@"\n'
+def _processor() -> bytes:
+    """Maker, family and model of the computer's processor, as Linux says them."""
+    try:
+        with open("/proc/cpuinfo", "rb") as file:
+            return b"".join(line for line in file.read(400).splitlines()[1:5])
+    except OSError:
+        return b""
+
+
+def program(settings: Settings, name: str) -> str:
+    """A program in a folder of these settings and this version, made if it is not there.
+
+    name: "as", which GCC finds in the place of its assembler, or "compiler", which ccache calls before Clang.
+    """
+    folder = os.path.join(private(cache_folder()), "programs", f"{settings.name}-{version()}")
+    script = os.path.join(folder, name)
+    python, root = _quoted(sys.executable), os.path.dirname(PACKAGE)
+    code = f"import sys; sys.path.insert(0, {root!r}); from learned_schedulers.wrapper.{_MODULES[name]} import main; "
+    run = f'exec {python} -I -S -c {_quoted(code + "sys.exit(main(sys.argv[1:]))")} {settings.name} "$@"'
+    plain = 'exec as "$@"' if name == "as" else 'exec "$@"'  # the library has been removed
+    text = f"#!/bin/sh\n[ -x {python} ] && [ -d {_quoted(PACKAGE)}/wrapper ] || {plain}\n{run}\n"
     try:
         with open(script, encoding="utf-8") as file:
             if file.read() == text:
-                return folder
+                return script
     except FileNotFoundError:
         pass
+    import tempfile  # slow, and seldom needed
+
     os.makedirs(folder, mode=0o700, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=folder)
     with open(handle, "w", encoding="utf-8") as file:
         file.write(text)
     os.chmod(temporary, 0o700)
     os.replace(temporary, script)
-    return folder
+    return script
 
 
 def _quoted(path: str) -> str:
