@@ -3,10 +3,11 @@
     python -m benchmarks.wrapper_cost
 
 The project (`benchmarks/projects/projects.yaml`, some seventy files of C) is built by `make -j2`, nothing to configure:
-plain; *cold*, by the wrapper with an empty cache and no resident process; *warm*, again with the cache. Three rounds,
-each with all three; a first one is not counted. Nothing else should run.
+plain; *cold*, by the compiler that `cc --print gcc` prints, with an empty cache and no resident process; *warm*, again
+with the cache; *called*, again by `learned-schedulers cc -- gcc`, with the cache. Three rounds, each with all of them; a
+first one is not counted. Nothing else should run.
 
-It publishes the experiment `own_wrapper`: build_ratio of method cold and warm, to plain of the same round, and
+It publishes the experiment `own_wrapper`: build_ratio of cold, warm and called, to plain of the same round, and
 build_seconds; medians with the least and the most of the rounds. n: files.
 """
 
@@ -39,7 +40,8 @@ def main(
 ) -> None:
     """Build in turns, and publish the ratios."""
     archive = source(PROJECTS[_PROJECT]["source"], sources)
-    command = f"{Path(sys.executable).with_name('learned-schedulers')} cc --for {target} --by {by} -- gcc"
+    program = str(Path(sys.executable).with_name("learned-schedulers"))
+    words = [program, "cc", "--for", target, "--by", by]
     with TemporaryDirectory() as name:
         folder, runtime, cache = (Path(name) / part for part in ("source", "runtime", "cache"))
         folder.mkdir()
@@ -47,19 +49,23 @@ def main(
         subprocess.run(["tar", "xf", archive, "-C", folder, "--strip-components=1"], check=True)
         environment = {**os.environ, "XDG_RUNTIME_DIR": str(runtime), settings.CACHE: str(cache)}
 
+        answer = subprocess.run([*words, "--print", "gcc"], env=environment, check=True, capture_output=True, text=True)
+        printed = answer.stdout.strip()
+
         def built(compiler: str, fresh: bool = False) -> None:
             if fresh:
-                shutil.rmtree(cache, ignore_errors=True)
+                shutil.rmtree(cache / "texts", ignore_errors=True)
                 subprocess.run(["pkill", "-f", str(runtime)], check=False)
             subprocess.run(["make", "-C", "programs", "clean"], cwd=folder, check=True, capture_output=True)
-            words = [*_MAKE.split(), f"CC={compiler}"]
-            subprocess.run(words, cwd=folder, env=environment, check=True, capture_output=True)
+            make = [*_MAKE.split(), f"CC={compiler}"]
+            subprocess.run(make, cwd=folder, env=environment, check=True, capture_output=True)
 
         seconds = in_turns(
             {
                 "plain": lambda: built("gcc"),
-                "cold": lambda: built(command, fresh=True),
-                "warm": lambda: built(command),
+                "cold": lambda: built(printed, fresh=True),
+                "warm": lambda: built(printed),
+                "called": lambda: built(" ".join([*words, "--", "gcc"])),
             },
             _ROUNDS,
         )

@@ -34,7 +34,7 @@ from tqdm import tqdm
 
 from benchmarks.projects.broken import KINDS
 from benchmarks.publishing import PUBLISHED, publish
-from learned_schedulers.wrapper import record, settings
+from learned_schedulers.wrapper import settings
 from pipeline.lab.rows import Quantity, Row, results, row
 
 HERE = Path(__file__).parent
@@ -106,7 +106,7 @@ def run(name: str, variant: str, work: Path) -> Outcome:
     archive = source(project["source"], work / "sources")
     subprocess.run(["tar", "xf", archive, "-C", folder, "--strip-components=1"], check=True)
     written = folder / "record.jsonl"
-    environment = {**os.environ, **_compilers(variant, folder), "HERE": str(HERE), record.RECORD: str(written)}
+    environment = {**os.environ, **_compilers(variant, folder), "HERE": str(HERE), settings.RECORD: str(written)}
     environment[settings.CACHE] = str(work / "cache")
     times, failed = {"build": 0.0, "test": 0.0}, ""
     for part in times:

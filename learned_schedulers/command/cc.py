@@ -28,6 +28,14 @@ def main(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random choices of search and random_legal.")] = 0,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Say what is left alone, and why.")] = False,
+    printed: Annotated[
+        str | None,
+        typer.Option(
+            "--print",
+            metavar="COMPILER",
+            help="Print what to give a build as its compiler: for GCC its name and -B, which costs the least time.",
+        ),
+    ] = None,
     report: Annotated[
         bool, typer.Option("--report", help="Say what has become of the objects below this folder.")
     ] = False,
@@ -45,6 +53,7 @@ def main(
 
     \b
     make CC='learned-schedulers cc -- gcc' CXX='learned-schedulers cc -- g++'
+    make CC="$(learned-schedulers cc --for skylake --print gcc)"
     ./configure CC='learned-schedulers cc --for skylake --by policy -- gcc'
     cmake -DCMAKE_C_COMPILER_LAUNCHER='learned-schedulers;cc;--'
     learned-schedulers cc --report --page report.html
@@ -63,13 +72,17 @@ def main(
                 temporary.write_text(html(files, Path.cwd().name), encoding="utf-8")
             print(f"page: {page}")
         return
-    if not command:
-        raise ValueError("no compiler: write it behind `--`, as in `learned-schedulers cc -- gcc -O2 -c x.c`")
-    from learned_schedulers.wrapper.compiler import Call, run
+    from learned_schedulers.wrapper.compiler import Call, line_for, run
     from learned_schedulers.wrapper.settings import Settings
 
     confirmation = {None: "auto", True: "yes", False: "no"}[confirm]
-    sys.exit(run(Call(Settings(target, by, memory, seed, confirmation), verbose, command)))
+    settings = Settings(target, by, memory, seed, confirmation)
+    if printed is not None:
+        print(line_for(printed, settings))
+        return
+    if not command:
+        raise ValueError("no compiler: write it behind `--`, as in `learned-schedulers cc -- gcc -O2 -c x.c`")
+    sys.exit(run(Call(settings, verbose, command)))
 
 
 __all__ = ["By", "For", "Memory", "main"]

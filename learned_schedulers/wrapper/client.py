@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 
 from learned_schedulers.wrapper import record
 from learned_schedulers.wrapper import settings as places
@@ -56,8 +56,8 @@ def ordered(text: bytes, settings: Settings, output: str) -> bytes:
     """The text with its blocks in new orders; the text itself if anything goes wrong. output: its object's file."""
     try:
         version = places.version()
-        key = blake2b(f"{settings.name} {version}\n".encode() + text, digest_size=20).hexdigest()
-        folder = places.private(places.cache_folder())
+        folder = places.texts_folder(places.private(places.cache_folder()), settings, version)
+        key = sha256(text).hexdigest()
         cached = _cached(folder, key)
         facts, new = cached or _answered(text, settings, version)
         if not cached:
@@ -74,27 +74,28 @@ def ordered(text: bytes, settings: Settings, output: str) -> bytes:
 
 
 def _cached(folder: str, key: str) -> tuple[Facts, bytes] | None:
-    path = os.path.join(folder, "texts", key[:2], key)
+    path = os.path.join(folder, key)
     try:
-        with open(path, "rb") as file:
-            head, text = file.readline(), file.read()
-        facts: Facts = json.loads(head)
+        with open(f"{path}.json", "rb") as file:
+            facts: Facts = json.loads(file.read())
+        with open(f"{path}.s", "rb") as file:
+            text = file.read()
         if facts.pop("bytes") != len(text):
             return None
-        os.utime(path)  # the oldest are deleted first
+        os.utime(f"{path}.s")  # the oldest are deleted first
     except (OSError, ValueError):
         return None
     return facts, text
 
 
 def _keep(folder: str, key: str, facts: Facts, text: bytes) -> None:
-    """Write an answer whole, for other calls of the same text."""
-    part = os.path.join(folder, "texts", key[:2])
+    """Write an answer whole, for other calls of the same text: the text last, which `script.py` looks for."""
     with suppress(OSError):  # the disk is full: the answer is as good
-        os.makedirs(part, mode=0o700, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=part, delete=False) as file:
-            file.write(json.dumps(facts | {"bytes": len(text)}).encode() + b"\n" + text)
-        os.replace(file.name, os.path.join(part, key))
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        for ending, content in (("json", json.dumps(facts | {"bytes": len(text)}).encode()), ("s", text)):
+            with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+                file.write(content)
+            os.replace(file.name, os.path.join(folder, f"{key}.{ending}"))
 
 
 def _answered(text: bytes, settings: Settings, version: str) -> tuple[Facts, bytes]:
@@ -153,7 +154,9 @@ def _sockets() -> str:
     """A folder with a short name: addresses of sockets have at most 107 bytes."""
     name = f"learned_schedulers_{os.geteuid()}"
     folders = (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), "/tmp")
-    return next(os.path.join(base, name) for base in folders if base and len(os.fsencode(base)) < 60 or base == "/tmp")
+    return next(
+        os.path.join(base, name) for base in folders if (base and len(os.fsencode(base)) < 60) or base == "/tmp"
+    )
 
 
 _RUN = "import sys, runpy; sys.path.insert(0, sys.argv.pop(1)); runpy.run_module(sys.argv.pop(1), run_name='__main__')"

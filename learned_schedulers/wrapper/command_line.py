@@ -25,13 +25,28 @@ _WITH_VALUE = re.compile(
     r"|ivfsoverlay|resource-dir)"
 )
 _NOTHING_ASSEMBLED = {"-E", "-M", "-MM", "-fsyntax-only", "-###", "-emit-llvm", "-emit-ast", "--analyze", "-cc1", "-v"}
-_QUESTIONS = ("-print-", "--print-", "--version", "--help", "--target-help", "-dumpversion", "-dumpmachine")
+_QUESTIONS: tuple[str, ...] = (
+    "-print-",
+    "--print-",
+    "--version",
+    "--help",
+    "--target-help",
+    "-dumpversion",
+    "-dumpmachine",
+)
 _QUESTIONS += ("-dumpspecs", "-dumpfullversion")
 _LONG = ("--assemble", "--compile", "--preprocess", "--language", "--output", "--dependencies", "--user-dependencies")
 _OTHER_PROCESSORS = {"-m32", "-mx32", "-m16", "-miamcu"}
 _LINK_TIME = re.compile(r"-f(no-)?lto(=.*)?")
 # With these, Clang writes files that it names by its inner steps.
-_OF_CLANG = ("-save-temps", "--save-temps", "-ftime-trace", "-fproc-stat-report", "-save-stats", "-fembed-bitcode")
+_OF_CLANG: tuple[str, ...] = (
+    "-save-temps",
+    "--save-temps",
+    "-ftime-trace",
+    "-fproc-stat-report",
+    "-save-stats",
+    "-fembed-bitcode",
+)
 _OF_CLANG += ("-gsplit-dwarf", "-MJ", "-fthinlto", "-fmodules", "-fno-integrated-as", "-via-file-asm")
 _FILES, _DEEPEST = 1 << 20, 8  # bytes and nesting of a file of options
 

@@ -7,13 +7,10 @@ import os
 import sys
 from typing import Any
 
-from learned_schedulers.wrapper.settings import VERBOSE, cache_folder, private
+from learned_schedulers.wrapper.settings import RECORD, VERBOSE, cache_folder, private
 
-RECORD = "LEARNED_SCHEDULERS_RECORD"  # environment: another file for what has become of each object
-
-Facts = dict[
-    str, Any
-]  # what became of a text: blocks, statuses, cycles, faults, functions; or why a call was left alone
+# What became of a text: blocks, statuses, cycles, faults, functions; or why a call was left alone.
+Facts = dict[str, Any]
 
 
 def say(text: str) -> None:
@@ -27,14 +24,18 @@ def path() -> str:
     return os.environ.get(RECORD) or os.path.join(cache_folder(), "record.jsonl")
 
 
+def place_of(output: str, source: str, folder: str) -> str:
+    """What a record is about: the object, or the source if the driver deletes the object after linking."""
+    is_temporary = os.path.dirname(output) == os.path.abspath(os.environ.get("TMPDIR") or "/tmp")
+    return os.path.join(folder, source) if source and is_temporary else output
+
+
 def add(output: str, facts: Facts) -> None:
     """Add a line for the report. Lines of several processes do not mix: each is one write to the file's end.
 
     output: the object; where the driver deletes it after linking, `facts["source"]` is named in its place.
     """
-    place = os.path.abspath(output)
-    if facts.get("source") and os.path.dirname(place) == os.path.abspath(os.environ.get("TMPDIR") or "/tmp"):
-        place = os.path.abspath(facts["source"])
+    place = place_of(os.path.abspath(output), facts.get("source", ""), os.getcwd())
     line = json.dumps({"object": place, **facts}) + "\n"
     try:
         if not os.environ.get(RECORD):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from hashlib import blake2b
 from typing import NamedTuple
 
 CACHE = "LEARNED_SCHEDULERS_CACHE"  # environment: another folder for the cache
+RECORD = "LEARNED_SCHEDULERS_RECORD"  # environment: another file for what has become of each object
 VERBOSE = "LEARNED_SCHEDULERS_VERBOSE"  # environment: say what is left alone
 # The names that the verb `order` knows; a test compares them.
 CHOICES = {
@@ -15,7 +15,6 @@ CHOICES = {
     "by": ("search", "policy", "learned", "list", "cp_sat", "imitator", "random_legal"),
     "memory": ("tso", "precise", "single_thread"),
 }
-_MODULES = {"as": "assembler", "compiler": "compiler"}
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -88,18 +87,25 @@ def _processor() -> bytes:
         return b""
 
 
+def texts_folder(cache: str, settings: Settings, current: str) -> str:
+    """The folder of the texts that these settings have ordered. current: the library's `version()`."""
+    digest = blake2b(f"{settings.name} {current}".encode(), digest_size=8).hexdigest()
+    return os.path.join(cache, "texts", digest)
+
+
 def program(settings: Settings, name: str) -> str:
     """A program in a folder of these settings and this version, made if it is not there.
 
     name: "as", which GCC finds in the place of its assembler, or "compiler", which ccache calls before Clang.
     """
-    folder = os.path.join(private(cache_folder()), "programs", f"{settings.name}-{version()}")
+    from learned_schedulers.wrapper.script import script as text_of
+
+    cache, current = private(cache_folder()), version()
+    folder = os.path.join(cache, "programs", f"{settings.name}-{current}")
     script = os.path.join(folder, name)
-    python, root = _quoted(sys.executable), os.path.dirname(PACKAGE)
-    code = f"import sys; sys.path.insert(0, {root!r}); from learned_schedulers.wrapper.{_MODULES[name]} import main; "
-    run = f'exec {python} -I -S -c {_quoted(code + "sys.exit(main(sys.argv[1:]))")} {settings.name} "$@"'
-    plain = 'exec as "$@"' if name == "as" else 'exec "$@"'  # the library has been removed
-    text = f"#!/bin/sh\n[ -x {python} ] && [ -d {_quoted(PACKAGE)}/wrapper ] || {plain}\n{run}\n"
+    records = os.path.join(cache, "record.jsonl")
+    variables = {"verbose": VERBOSE, "record": RECORD}
+    text = text_of(name, PACKAGE, settings.name, texts_folder(cache, settings, current), records, variables)
     try:
         with open(script, encoding="utf-8") as file:
             if file.read() == text:
@@ -115,8 +121,3 @@ def program(settings: Settings, name: str) -> str:
     os.chmod(temporary, 0o700)
     os.replace(temporary, script)
     return script
-
-
-def _quoted(path: str) -> str:
-    """A word of a shell's line."""
-    return "'" + path.replace("'", "'\\''") + "'"

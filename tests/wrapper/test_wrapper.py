@@ -132,6 +132,26 @@ def test_objects_are_those_of_the_verb_order(folder: Path, environment: Mapping[
     assert (folder / "a.o").read_bytes() == (folder / "b.o").read_bytes()
 
 
+def test_gcc_needs_nothing_but_an_option(folder: Path, environment: Mapping[str, str]) -> None:
+    """The first call orders, the second one takes the text from the cache without Python; both are recorded."""
+    printing = [COMMAND, "cc", "--for", "atom", "--by", "list", "--no-confirm", "--print"]
+    line = called([*printing, "gcc"], folder, environment).stdout.split()
+    assert line[:2] == ["gcc", "-B"] and len(line) == 3
+    (folder / "a.c").write_text(SOURCE.replace("* 3", "* 9"))
+    for name in ("first.o", "second.o"):
+        assert called([*line, "-O2", "-c", "a.c", "-o", name], folder, environment).returncode == 0
+    assert called(wrapped("gcc", "-O2", "-c", "a.c", "-o", "third.o"), folder, environment).returncode == 0
+    contents = {(folder / name).read_bytes() for name in ("first.o", "second.o", "third.o")}
+    assert len(contents) == 1
+    assert called(["gcc", "-O2", "-c", "a.c", "-o", "plain.o"], folder, environment).returncode == 0
+    assert (folder / "plain.o").read_bytes() not in contents
+    report = called([COMMAND, "cc", "--report"], folder, environment).stdout
+    assert "           3  files" in report and "           2  texts that the cache had" in report
+    assert called([*line, "-c", "wrong.c"], folder, environment).returncode == 1
+    clang = called([*printing, "clang"], folder, environment).stdout.split()
+    assert clang[:2] == ["learned-schedulers", "cc"] and clang[-2:] == ["--", "clang"]
+
+
 def test_a_program_from_standard_input_runs(folder: Path, environment: Mapping[str, str]) -> None:
     result = called(wrapped("gcc", "-O2", "-x", "c", "-", "-o", "a"), folder, environment, input=SOURCE)
     assert result.returncode == 0
