@@ -173,11 +173,11 @@ def _rows(outcomes: Iterable[Outcome]) -> list[Row]:
     place = {"experiment": "own_projects", "dependencies": "tso", "target": "this_machine", "seed": "all"}
     rows: list[Row] = []
     for outcome in every:
-        here = place | {"set": outcome.project, "method": outcome.variant}
-        rows.append(row(here, Quantity("passing", unit="share"), float(outcome.passes), n=1, over="cases"))
-        rows.append(row(here, Quantity("build_seconds", unit="seconds"), outcome.build_seconds, n=1, over="cases"))
+        case = place | {"set": outcome.project, "method": outcome.variant}
+        rows.append(row(case, Quantity("passing", unit="share"), float(outcome.passes), n=1, over="cases"))
+        rows.append(row(case, Quantity("build_seconds", unit="seconds"), outcome.build_seconds, n=1, over="cases"))
         for metric in ("blocks", "blocks_changed"):
-            rows.append(row(here, Quantity(metric, unit="count"), getattr(outcome, metric), n=1, over="cases"))
+            rows.append(row(case, Quantity(metric, unit="count"), getattr(outcome, metric), n=1, over="cases"))
     right = [outcome for outcome in every if outcome.variant not in CONTROLS]
     projects = sorted({outcome.project for outcome in right})
     passing = [name for name in projects if all(outcome.passes for outcome in right if outcome.project == name)]

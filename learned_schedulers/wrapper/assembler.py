@@ -42,8 +42,8 @@ def main(words: list[str], order: Order | None = None) -> int:
         new = text = b""
     if new != text:
         others = [word for k, word in enumerate(rest) if word != source or _is_value(rest, k)]
-        code, said = _assemble(real, [*others, "--"], new, quiet=True)
-        if code == 0 and not said:
+        code, remark = _assemble(real, [*others, "--"], new, quiet=True)
+        if code == 0 and not remark:
             return 0
         record.add(output, {"failed": "the assembler has a remark on the ordered text"})
     if not is_piped:

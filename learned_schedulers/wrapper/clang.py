@@ -130,8 +130,8 @@ def _run(steps: _Steps, settings: Settings, name: str, reads_input: bool) -> int
         return code
     code = subprocess.run(steps.links).returncode
     if code > 0:
-        said = f"linker command failed with exit code {code} (use -v to see invocation)"
-        print(f"{name}: error: {said}", file=sys.stderr)
+        message = f"linker command failed with exit code {code} (use -v to see invocation)"
+        print(f"{name}: error: {message}", file=sys.stderr)
     return code if code >= 0 else 128 - code
 
 

@@ -80,32 +80,32 @@ def run(call: Call) -> int:
     if call.verbose:
         os.environ[VERBOSE] = "1"
     command = list(call.command)
-    what = understood(command)
-    if what.road == "passed":
-        record.say(f"{what.place}: left alone: {what.reason}")
-        record.add(what.place, {"passed": what.reason})
+    reading = understood(command)
+    if reading.road == "passed":
+        record.say(f"{reading.place}: left alone: {reading.reason}")
+        record.add(reading.place, {"passed": reading.reason})
         return _replace(command)
     try:
-        return _ordered(command, what, call.settings)
+        return _ordered(command, reading, call.settings)
     except OSError as error:  # nothing has been run yet
-        record.say(f"{what.place}: left alone: {error}")
-        record.add(what.place, {"failed": str(error)})
+        record.say(f"{reading.place}: left alone: {error}")
+        record.add(reading.place, {"failed": str(error)})
         return _replace(command)
 
 
-def _ordered(command: list[str], what: Understood, settings: Settings) -> int:
-    if what.road == "gcc":
+def _ordered(command: list[str], reading: Understood, settings: Settings) -> int:
+    if reading.road == "gcc":
         return _replace([*command, "-B", os.path.dirname(program(settings, "as"))])
-    if what.road == "text":
-        return _text(command, what.texts, settings)
-    if what.road == "ccache":  # it calls Clang through this program, and its key has the program's words
+    if reading.road == "text":
+        return _text(command, reading.texts, settings)
+    if reading.road == "ccache":  # it calls Clang through this program, and its key has the program's words
         path = program(settings, "compiler")
         os.environ["CCACHE_PREFIX"] = " ".join(filter(None, (os.environ.get("CCACHE_PREFIX"), path)))
         os.environ["CCACHE_EXTRAFILES"] = ":".join(filter(None, (os.environ.get("CCACHE_EXTRAFILES"), path)))
         return _replace(command)
     from learned_schedulers.wrapper import clang
 
-    code = clang.run(command, settings, what.place)
+    code = clang.run(command, settings, reading.place)
     return _replace(command) if code is None else code
 
 
