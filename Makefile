@@ -67,7 +67,8 @@ adopt: $(READY) unlock ## after DVC (pull, checkout, repro, exp): tell Snakemake
 unlock: $(READY) ## after kill -9: stop what is left of the run and clear its lock
 	@python -m pipeline.lab.recovery
 
-dvc.yaml: $(READY) Snakefile $(shell find pipeline -name "*.smk") pipeline/lab/dvcfile.py params.yaml
+.PHONY: dvc.yaml
+dvc.yaml: $(READY)
 	python -m pipeline.lab.dvcfile
 
 .PHONY: clean

@@ -35,6 +35,7 @@ from tqdm import tqdm
 
 from benchmarks.publishing import PUBLISHED, publish
 from learned_schedulers.blocks.dag.conflicts import LONGEST
+from learned_schedulers.blocks.dag.dependencies import Kind
 from learned_schedulers.blocks.dag.memory_order import MemoryDags, MemoryOrder, linked_by_form
 from learned_schedulers.blocks.dag.sampling import random_ready
 from learned_schedulers.blocks.dag.topology import adjacency
@@ -55,6 +56,7 @@ from pipeline.lab.rows import Quantity, Row, results, row
 
 MEMORY: MemoryOrder = "tso"
 CONTROLS = ("random", "broken")
+ANY = Kind(sum(Kind))
 WRONG = ("different", "illegal", "other instructions")
 TARGET: Target = "atom"  # all methods serve it, and on a processor in order they change most blocks
 _JOBS = {"cp_sat": 10}  # methods that take up to a second for a block take part in so many jobs
@@ -306,8 +308,8 @@ class Control:
         first = decoded.first.tolist()
         return [CodeBlock(code.hex(), code, marks[first[k] : first[k + 1]].tobytes()) for k, code in enumerate(codes)]
 
-    def orders(self, control: str, blocks: Sequence[CodeBlock], number: int) -> Orders:
-        """A new order of each block that has one, of at most 64 instructions, and for `broken` a dependency."""
+    def orders(self, control: str, blocks: Sequence[CodeBlock], number: int, kinds: Kind = ANY) -> Orders:
+        """New orders of blocks of at most 64 instructions; for `broken`, of those with a dependency of these kinds."""
         rng = np.random.default_rng([_SEED, number])
         short = [k for k, block in enumerate(blocks) if len(block.marks) <= LONGEST]
         read = self._dags[control].conflicts([blocks[k].code for k in short], [blocks[k].marks for k in short])
@@ -320,7 +322,8 @@ class Control:
             precedes = adjacency(n, [before], [after])
             if control == "broken":
                 pieces = Instructions([blocks[k].code], self._forms).plain(0)  # equal instructions may change places
-                reduced = np.flatnonzero(conflicts.reduced[edges])  # nothing else demands the order of these
+                # Nothing else demands the order of these.
+                reduced = np.flatnonzero(conflicts.reduced[edges] & ((conflicts.kinds[edges] & int(kinds)) > 0))
                 reduced = reduced[np.array([pieces[before[e]] != pieces[after[e]] for e in reduced], bool)]
                 if not len(reduced):
                     continue

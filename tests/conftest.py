@@ -6,6 +6,7 @@ from pathlib import Path
 # Threads that wait must sleep: where cores are shared, those that spin keep the others from what they wait for.
 os.environ["OMP_WAIT_POLICY"] = "passive"
 os.environ["NUMBA_NUM_THREADS"] = "2"  # at most, on any machine; each test begins with one
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as in all stages; several spin while they wait, and round sums otherwise
 os.environ.pop("MLFLOW_TRACKING_URI", None)  # no test writes into a team's store
 
 import pipeline  # noqa: F401, I001 - first: it says which processor code is compiled for

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import torch
 from numba import njit
 from numba.core.registry import cpu_target
@@ -40,6 +41,7 @@ def test_numpy_and_torch_keep_to_the_level() -> None:
     assert torch.backends.cpu.get_cpu_capability() == "AVX2"
 
 
+@pytest.mark.slow
 def test_importing_pipeline_alone_puts_matrix_products_into_the_compatible_mode() -> None:
     """Those of torch come from MKL; where it is free to choose, processors with wider registers sum otherwise."""
     untold = {name: value for name, value in os.environ.items() if name not in LEVEL_3}

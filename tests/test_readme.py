@@ -39,6 +39,7 @@ def test_its_tables_and_pictures_are_those_of_the_report() -> None:
     assert readme.marked(README) == cards, "python -m tests.readme copies them"
 
 
+@pytest.mark.slow
 def test_the_lines_for_an_empty_folder_work_in_one(tmp_path: Path) -> None:
     if shutil.which("gcc") is None:
         pytest.skip("gcc is not installed")
@@ -82,6 +83,7 @@ def test_every_command_that_a_document_names_starts_something() -> None:
     targets = {name for text in texts for name in re.findall(r"\bmake ([a-z.]+)`", text)} - {"test"}
     makefile = (ROOT / "Makefile").read_text()
     assert targets and all(re.search(rf"^{re.escape(target)}:", makefile, re.MULTILINE) for target in targets)
+    assert not re.findall(r"--configfile [\w.]+ \w.*", "\n".join(texts)), "the option takes all names behind it"
     published = {name for text in texts for name in re.findall(r"data/published/(\w+)\.done", text)}
     rules = "".join(
         path.read_text()
@@ -90,4 +92,4 @@ def test_every_command_that_a_document_names_starts_something() -> None:
             *(ROOT / "pipeline").rglob("*.smk"),
         ]
     )
-    assert published and all(re.search(rf"\b{name}\b", rules) for name in published - {"descendants", "ties"})
+    assert published and all(re.search(rf"\b{name}\b", rules) for name in published - {"longest_paths", "ties"})

@@ -31,7 +31,9 @@ from tests import audit
 ROOT = Path(__file__).parents[1]
 POLICY = (ROOT / "SECURITY.md").read_text()
 SOURCES = sorted(
-    path for room in ("pipeline", "benchmarks", "examples", "rules") for path in (ROOT / room).rglob("*.py")
+    path
+    for room in ("learned_schedulers", "pipeline", "benchmarks", "examples")
+    for path in (ROOT / room).rglob("*.py")
 )
 UNPACKED_BY_NAME = {"pipeline/corpus/compiled/compiler.py"}  # of a pinned wheel; zipfile keeps members in the folder
 READERS_OF_PICKLES = {"read_pickle", "cloudpickle", "dill", "joblib", "shelve", "jsonpickle", "skops"}

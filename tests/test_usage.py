@@ -75,7 +75,7 @@ def test_every_verb_and_option_of_the_text_exists() -> None:
     assert isinstance(group, typer.core.TyperGroup)
     context = typer.Context(group)
     verbs = set(re.findall(r"learned-schedulers (\w+)", CHAPTER))
-    assert verbs == {"order", "check", "bisect", "explain", "blocks"}
+    assert verbs == {"order", "check", "bisect", "explain", "blocks", "cc"}
     commands = [group.resolve_command(context, [verb])[1] for verb in verbs]  # a verb has its options when it is called
     parameters = [parameter for command in commands for parameter in command.params]
     options = {option for parameter in parameters for option in (*parameter.opts, *parameter.secondary_opts)}

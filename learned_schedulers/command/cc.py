@@ -28,61 +28,61 @@ def main(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random choices of search and random_legal.")] = 0,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Say what is left alone, and why.")] = False,
+    printed: Annotated[
+        str | None,
+        typer.Option(
+            "--print",
+            metavar="COMPILER",
+            help="Print what to give a build as its compiler: for GCC its name and -B, which costs the least time.",
+        ),
+    ] = None,
     report: Annotated[
         bool, typer.Option("--report", help="Say what has become of the objects below this folder.")
     ] = False,
-    launcher: Annotated[
-        str | None,
-        typer.Option(metavar="COMPILER", help="Print a program that stands for this compiler and starts faster."),
-    ] = None,
     page: Annotated[Path | None, typer.Option("--page", help="With --report: also write it as a page of HTML.")] = None,
 ) -> None:
     """Call a compiler, and order what it has written before it is assembled.
 
-    Everything else is the compiler's own: options, files, messages, exit codes. Between its two halves each text is
-    ordered as by the verb `order`, every order proven. Code that is written by hand, for other processors, and all that
-    is not understood stays as it is. If anything of this fails, the text stays as it was, and the build goes on. A
-    resident process serves all jobs of a build, and a cache keeps what was ordered before.
+    Everything else is the compiler's own: options, files, messages, exit codes. It is told of a folder (-B) in which
+    it finds its assembler; there each text is ordered as by the verb `order`, every order proven. Code that is written
+    by hand, for other processors, and all that is not understood stays as it is. If anything of this fails, the text
+    stays as it was, and the build goes on. A resident process serves all jobs of a build, and a cache keeps what was
+    ordered before.
 
     Examples:
 
     \b
     make CC='learned-schedulers cc -- gcc' CXX='learned-schedulers cc -- g++'
-    ./configure CC='learned-schedulers cc --for skylake --by policy -- clang'
+    make CC="$(learned-schedulers cc --for skylake --print gcc)"
+    ./configure CC='learned-schedulers cc --for skylake --by policy -- gcc'
     cmake -DCMAKE_C_COMPILER_LAUNCHER='learned-schedulers;cc;--'
-    make CC="$(learned-schedulers cc --launcher gcc)"
     learned-schedulers cc --report --page report.html
     """
     if report:
-        _report(page)
+        from learned_schedulers.wrapper.report import html, of_folder, text
+
+        files = of_folder(Path.cwd())
+        if not files:
+            raise ValueError(f"no object below {Path.cwd()} was made by `learned-schedulers cc`; build first")
+        print(text(files))
+        if page is not None:
+            from learned_schedulers.files import replacing
+
+            with replacing(page) as temporary:
+                temporary.write_text(html(files, Path.cwd().name), encoding="utf-8")
+            print(f"page: {page}")
         return
-    from learned_schedulers.wrapper.compiler import Call, run
+    from learned_schedulers.wrapper.compiler import Call, line_for, run
     from learned_schedulers.wrapper.settings import Settings
 
-    settings = Settings(target, by, memory, seed, {None: "auto", True: "yes", False: "no"}[confirm])
-    if launcher is not None:
-        from learned_schedulers.wrapper import programs
-
-        print(programs.launcher(settings, launcher))
+    confirmation = {None: "auto", True: "yes", False: "no"}[confirm]
+    settings = Settings(target, by, memory, seed, confirmation)
+    if printed is not None:
+        print(line_for(printed, settings))
         return
     if not command:
         raise ValueError("no compiler: write it behind `--`, as in `learned-schedulers cc -- gcc -O2 -c x.c`")
     sys.exit(run(Call(settings, verbose, command)))
-
-
-def _report(page: Path | None) -> None:
-    from learned_schedulers.wrapper.report import html, of_folder, text
-
-    files = of_folder(Path.cwd())
-    if not files:
-        raise ValueError(f"no object below {Path.cwd()} was made by `learned-schedulers cc`; build first")
-    print(text(files))
-    if page is not None:
-        from learned_schedulers.files import replacing
-
-        with replacing(page) as temporary:
-            temporary.write_text(html(files, Path.cwd().name), encoding="utf-8")
-        print(f"page: {page}")
 
 
 __all__ = ["By", "For", "Memory", "main"]

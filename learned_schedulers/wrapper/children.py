@@ -19,10 +19,10 @@ def run(path: str, words: list[str], source: int = 0, is_quiet: bool = False) ->
         return code or int(os.fstat(messages.fileno()).st_size > 0)
 
 
-def messages(path: str, words: list[str]) -> tuple[int, str]:
-    """The exit code, and what it says on standard error. Its input is empty, and so is its other output."""
-    with open(os.memfd_create("messages"), "w+b") as file, open(os.devnull, "r+b") as null:
-        actions = [(os.POSIX_SPAWN_DUP2, handle.fileno(), k) for k, handle in enumerate((null, null, file))]
+def printed(path: str, words: list[str], stream: int = 1) -> tuple[int, str]:
+    """The exit code, and what it writes: on its standard output, or on standard error (2). The rest goes nowhere."""
+    with open(os.memfd_create("printed"), "w+b") as file, open(os.devnull, "r+b") as null:
+        actions = [(os.POSIX_SPAWN_DUP2, (file if k == stream else null).fileno(), k) for k in range(3)]
         code = _waited(path, words, actions)
         file.seek(0)
         return code, file.read().decode(errors="surrogateescape")

@@ -11,9 +11,8 @@ import re
 import shlex
 import sys
 
-from learned_schedulers.wrapper import children, programs, record
+from learned_schedulers.wrapper import children, record
 from learned_schedulers.wrapper.settings import Settings
-from learned_schedulers.wrapper.texts import ordered
 
 TYPE_CHECKING = False  # typing is slow to import
 if TYPE_CHECKING:
@@ -67,8 +66,8 @@ def run(command: Sequence[str], settings: Settings, place: str) -> int | None:
 
 def _steps(command: Sequence[str]) -> _Steps | None:
     """What Clang would do; None if that is not understood."""
-    code, said = children.messages(command[0], [command[0], "-###", "-via-file-asm", *command[1:]])
-    lines = [line for line in said.splitlines() if line and not _HEAD.match(line)]
+    code, answer = children.printed(command[0], [command[0], "-###", "-via-file-asm", *command[1:]], stream=2)
+    lines = [line for line in answer.splitlines() if line and not _HEAD.match(line)]
     warnings = [line for line in lines if _WARNING.match(line)]
     steps = [shlex.split(line) for line in lines if line.startswith(' "')]
     if code or len(warnings) + len(steps) < len(lines):
@@ -129,16 +128,18 @@ def _run(steps: _Steps, settings: Settings, name: str, reads_input: bool) -> int
         return code
     code = children.run(steps.links[0], steps.links)
     if code > 0:
-        said = f"linker command failed with exit code {code} (use -v to see invocation)"
-        print(f"{name}: error: {said}", file=sys.stderr)
+        message = f"linker command failed with exit code {code} (use -v to see invocation)"
+        print(f"{name}: error: {message}", file=sys.stderr)
     return code if code >= 0 else 128 - code
 
 
 def _assembled(pair: _Pair, settings: Settings) -> int:
     """Assemble the ordered text; the text as it was, if the assembler has to say something of the ordered one."""
+    from learned_schedulers.wrapper.client import ordered
+
     with open(pair.text, "rb") as file:
         text = file.read()
-    new = ordered(text, settings.name, programs.version(), pair.place)
+    new = ordered(text, settings, pair.place)
     if new != text:
         with open(pair.text, "wb") as file:
             file.write(new)

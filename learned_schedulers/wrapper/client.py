@@ -8,18 +8,19 @@ from __future__ import annotations
 import json
 import os
 import socket
-import subprocess
 import sys
-import tempfile
 import time
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from hashlib import sha256
 
-from learned_schedulers.wrapper import cache, programs, record
+from learned_schedulers.wrapper import record
 from learned_schedulers.wrapper import settings as places
-from learned_schedulers.wrapper.settings import Settings
-from learned_schedulers.wrapper.texts import is_of_compiler
+from learned_schedulers.wrapper.settings import Settings, blake2b
 
+TYPE_CHECKING = False  # typing is slow to import
 if TYPE_CHECKING:
+    import subprocess
+
     from learned_schedulers.wrapper.record import Facts
 
 WAIT = 60.0  # seconds until the resident process has begun to listen, at most
@@ -32,6 +33,11 @@ SIZE = 8  # bytes of a message's length
 MOST = 1 << 30  # bytes of a message
 
 
+def is_of_compiler(text: bytes) -> bool:
+    """Whether GCC or Clang has written it: it names its source first, and its compiler or its stack last."""
+    return b"\t.file\t" in text[:400] and (b"\t.ident\t" in text[-4000:] or b".note.GNU-stack" in text[-4000:])
+
+
 def order_file(path: str, settings: Settings) -> None:
     """Order a file of assembly that a compiler has written, in its place."""
     path = os.path.realpath(path)
@@ -40,6 +46,8 @@ def order_file(path: str, settings: Settings) -> None:
             text = file.read()
         new = ordered(text, settings, path) if is_of_compiler(text) else text
         if new != text:
+            import tempfile
+
             handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path))
             with open(handle, "wb") as part:
                 part.write(new)
@@ -52,13 +60,13 @@ def order_file(path: str, settings: Settings) -> None:
 def ordered(text: bytes, settings: Settings, output: str) -> bytes:
     """The text with its blocks in new orders; the text itself if anything goes wrong. output: its object's file."""
     try:
-        version = programs.version()
-        key = cache.key(settings.name, version, text)
-        folder = places.private(places.cache_folder())
-        cached = cache.answer(folder, key)
-        facts, new = (json.loads(cached[0]), cached[1]) if cached else _answered(text, settings, version)
+        version = places.version()
+        folder = places.texts_folder(places.private(places.cache_folder()), settings, version)
+        key = sha256(text).hexdigest()
+        cached = _cached(folder, key)
+        facts, new = cached or _answered(text, settings, version)
         if not cached:
-            cache.keep(folder, key, facts, new)
+            _keep(folder, key, facts, new)
     except Exception as error:  # a build never breaks by this
         reason = f"{type(error).__name__}: {error}"
         record.say(f"{output}: left alone: {reason}")
@@ -70,10 +78,37 @@ def ordered(text: bytes, settings: Settings, output: str) -> bytes:
     return new
 
 
+def _cached(folder: str, key: str) -> tuple[Facts, bytes] | None:
+    path = os.path.join(folder, key)
+    try:
+        with open(f"{path}.json", "rb") as file:
+            facts: Facts = json.loads(file.read())
+        with open(f"{path}.s", "rb") as file:
+            text = file.read()
+        if facts.pop("bytes") != len(text):
+            return None
+        os.utime(f"{path}.s")  # the oldest are deleted first
+    except (OSError, ValueError):
+        return None
+    return facts, text
+
+
+def _keep(folder: str, key: str, facts: Facts, text: bytes) -> None:
+    """Write an answer whole, for other calls of the same text: the text last, which `script.py` looks for."""
+    import tempfile
+
+    with suppress(OSError):  # the disk is full: the answer is as good
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        for ending, content in (("json", json.dumps(facts | {"bytes": len(text)}).encode()), ("s", text)):
+            with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+                file.write(content)
+            os.replace(file.name, os.path.join(folder, f"{key}.{ending}"))
+
+
 def _answered(text: bytes, settings: Settings, version: str) -> tuple[Facts, bytes]:
     """The answer of the resident process, which is begun if there is none; without it, that of a process of its own."""
     try:
-        name = cache.blake2b(f"{version} {settings.name}".encode(), digest_size=8).hexdigest()
+        name = blake2b(f"{version} {settings.name}".encode(), digest_size=8).hexdigest()
         address = os.path.join(places.private(_sockets()), name)
         message = _served(text, settings, address)
     except PermissionError as error:  # somebody else's folder or socket
@@ -124,9 +159,9 @@ def _connected(address: str) -> socket.socket | None:
 
 def _sockets() -> str:
     """A folder with a short name: addresses of sockets have at most 107 bytes."""
-    name = f"learned_schedulers_{os.geteuid()}"
-    folders = (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir())
-    return os.path.join(next((base for base in folders if base and len(os.fsencode(base)) < 60), "/tmp"), name)
+    folders = (os.environ.get("XDG_RUNTIME_DIR"), os.environ.get("TMPDIR"))
+    base = next((folder for folder in folders if folder and len(os.fsencode(folder)) < 60), "/tmp")
+    return os.path.join(base, f"learned_schedulers_{os.geteuid()}")
 
 
 _RUN = "import sys, runpy; sys.path.insert(0, sys.argv.pop(1)); runpy.run_module(sys.argv.pop(1), run_name='__main__')"
@@ -139,6 +174,8 @@ def _python(module: str) -> list[str]:
 
 def _start(address: str, settings: Settings) -> subprocess.Popen[bytes]:
     """Begin the resident process; of several that begin at once, all but one end by themselves."""
+    import subprocess
+
     words = [*_python(RESIDENT), address, settings.name]
     null = subprocess.DEVNULL
     return subprocess.Popen(words, stdin=null, stdout=null, stderr=null, start_new_session=True, cwd="/")
@@ -146,6 +183,8 @@ def _start(address: str, settings: Settings) -> subprocess.Popen[bytes]:
 
 def _once(text: bytes, settings: Settings) -> bytes:
     """The answer of a process that ends with it. Its folder is none of the build's, whose modules it would import."""
+    import subprocess
+
     words = [*_python(ONCE), settings.name]
     null, pipe = subprocess.DEVNULL, subprocess.PIPE
     process = subprocess.run(words, input=text, stdout=pipe, stderr=null, check=True, timeout=_PATIENCE, cwd="/")

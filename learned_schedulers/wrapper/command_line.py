@@ -43,14 +43,12 @@ _FILES, _DEEPEST = 1 << 20, 8  # bytes and nesting of a file of options
 class Understood:
     """How a call is treated."""
 
-    def __init__(
-        self, road: str, reason: str = "", place: str = "", texts: tuple[str, ...] = (), compiler: int = 0
-    ) -> None:
+    def __init__(self, road: str, reason: str = "", place: str = "", texts: tuple[str, ...] = ()) -> None:
         """road: gcc, clang, ccache (before Clang), text (-S), or passed: the command is run as it came, for a reason.
 
-        place: the object, or the source, for the record; texts: files of assembly that -S writes; compiler: its word.
+        place: the object, or the source, for the record; texts: files of assembly that -S writes.
         """
-        self.road, self.reason, self.place, self.texts, self.compiler = road, reason, place, texts, compiler
+        self.road, self.reason, self.place, self.texts = road, reason, place, texts
 
 
 def understood(command: Sequence[str]) -> Understood:
@@ -69,7 +67,7 @@ def understood(command: Sequence[str]) -> Understood:
         texts = (call.output,) if call.output else tuple(_stem(source) + ".s" for source in call.sources)
         return Understood("text", "", place, texts)
     if match[1]:
-        return Understood("gcc", "", place, compiler=int(cached))
+        return Understood("gcc", "", place)
     return Understood("ccache" if cached else "clang", "", place)
 
 

@@ -12,9 +12,9 @@ import re
 import stat
 import sys
 
-from learned_schedulers.wrapper import children, programs, record
+from learned_schedulers.wrapper import children, record
 from learned_schedulers.wrapper.command_line import Understood, understood
-from learned_schedulers.wrapper.settings import CHOICES, VERBOSE, Settings
+from learned_schedulers.wrapper.settings import CHOICES, VERBOSE, Settings, program
 
 TYPE_CHECKING = False  # typing is slow to import
 if TYPE_CHECKING:
@@ -56,8 +56,24 @@ def parsed(words: Sequence[str]) -> Call | None:
     return Call(settings, verbose, waiting[1:])
 
 
+def line_for(compiler: str, settings: Settings) -> str:
+    """What a build may call in the place of a compiler. GCC needs nothing but its option `-B`."""
+    import shlex
+
+    if understood([compiler, "-c", "x.c"]).road == "gcc":
+        return shlex.join([compiler, "-B", os.path.dirname(program(settings, "as"))])
+    words = [
+        f"--for={settings.target}",
+        f"--by={settings.by}",
+        f"--memory={settings.memory}",
+        f"--seed={settings.seed}",
+    ]
+    words += {"yes": ["--confirm"], "no": ["--no-confirm"]}.get(settings.confirm, [])
+    return shlex.join(["learned-schedulers", "cc", *words, "--", compiler])
+
+
 def main(words: Sequence[str]) -> int:
-    """The programs that stand for a compiler: the name of the settings, then the command."""
+    """The program that ccache calls before Clang: the name of the settings, then the command."""
     return run(Call(Settings.of_name(words[0]), bool(os.environ.get(VERBOSE)), list(words[1:])))
 
 
@@ -66,41 +82,39 @@ def run(call: Call) -> int:
     if call.verbose:
         os.environ[VERBOSE] = "1"
     command = list(call.command)
-    what = understood(command)
-    if what.road == "passed":
-        record.say(f"{what.place}: left alone: {what.reason}")
-        record.add(what.place, {"passed": what.reason})
+    reading = understood(command)
+    if reading.road == "passed":
+        record.say(f"{reading.place}: left alone: {reading.reason}")
+        record.add(reading.place, {"passed": reading.reason})
         return _replace(command)
     try:
-        return _ordered(command, what, call.settings)
+        return _ordered(command, reading, call.settings)
     except OSError as error:  # nothing has been run yet
-        record.say(f"{what.place}: left alone: {error}")
-        record.add(what.place, {"failed": str(error)})
+        record.say(f"{reading.place}: left alone: {error}")
+        record.add(reading.place, {"failed": str(error)})
         return _replace(command)
 
 
-def _ordered(command: list[str], what: Understood, settings: Settings) -> int:
-    if what.road == "gcc":
-        return _replace([*command, "-B", programs.assembler(settings, command[what.compiler])])
-    if what.road == "text":
-        return _text(command, what.texts, settings)
-    if what.road == "ccache":  # it calls Clang through this program, and its key has the program's words
-        path = programs.caller(settings)
+def _ordered(command: list[str], reading: Understood, settings: Settings) -> int:
+    if reading.road == "gcc":
+        return _replace([*command, "-B", os.path.dirname(program(settings, "as"))])
+    if reading.road == "text":
+        return _text(command, reading.texts, settings)
+    if reading.road == "ccache":  # it calls Clang through this program, and its key has the program's words
+        path = program(settings, "compiler")
         os.environ["CCACHE_PREFIX"] = " ".join(filter(None, (os.environ.get("CCACHE_PREFIX"), path)))
         os.environ["CCACHE_EXTRAFILES"] = ":".join(filter(None, (os.environ.get("CCACHE_EXTRAFILES"), path)))
         return _replace(command)
     from learned_schedulers.wrapper import clang
 
-    code = clang.run(command, settings, what.place)
+    code = clang.run(command, settings, reading.place)
     return _replace(command) if code is None else code
 
 
-def _text(command: list[str], texts: Sequence[str], settings: Settings) -> int:
+def _text(command: Sequence[str], texts: Sequence[str], settings: Settings) -> int:
     """Let the compiler write assembly, and order what is new of it."""
     before = [_state(path) for path in texts]
-    if not programs.found(command[0]):
-        return _replace(command)
-    code = children.run(command[0], command)
+    code = children.run(command[0], list(command)) if _is_program(command[0]) else _replace(command)
     if code:
         return code if code > 0 else 128 - code
     from learned_schedulers.wrapper.client import order_file
@@ -118,6 +132,12 @@ def _state(path: str) -> tuple[int, int, int] | None:
     except OSError:
         return None
     return (facts.st_ino, facts.st_mtime_ns, facts.st_size) if stat.S_ISREG(facts.st_mode) else None
+
+
+def _is_program(name: str) -> bool:
+    import shutil
+
+    return shutil.which(name) is not None
 
 
 def _replace(command: Sequence[str]) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from learned_schedulers.wrapper.record import path as path_of_record
+from learned_schedulers.wrapper.record import place_of
 
 _FUNCTIONS, _REASONS = 15, 10  # that a report names
 _STATUSES = {
@@ -32,9 +33,20 @@ def of_folder(folder: Path) -> list[dict[str, Any]]:
                     record = json.loads(line)
                 except json.JSONDecodeError:  # a process was killed while it wrote
                     continue
+                if "text" in record:
+                    record = _of_cache(record)
                 if Path(record["object"]).is_relative_to(folder):
                     newest[record["object"]] = record
     return [newest[name] for name in sorted(newest) if Path(name).exists()]  # configure deletes what it tries
+
+
+def _of_cache(line: dict[str, str]) -> dict[str, Any]:
+    """What the script records (`script.py`), with what is known of the text that the cache had."""
+    try:
+        facts = json.loads(Path(line["text"]).with_suffix(".json").read_bytes())
+    except (OSError, ValueError):
+        facts = {}
+    return {**facts, "object": place_of(line["object"], facts.get("source", ""), line["folder"]), "cached": True}
 
 
 def _facts(files: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:

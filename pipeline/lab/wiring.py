@@ -38,7 +38,8 @@ RANKS: dict[str, int] = {
     "graphs.method_settings": 6,
     "graphs.methods": 7,
     "graphs.plans": 8,
-    "command": 10,
+    "wrapper": 10,
+    "command": 11,
 }
 WINGS = ("blocks", "graphs")
 # Packages that import a name when it is first used (public.py): who imports a module of them runs nothing else.

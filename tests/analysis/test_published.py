@@ -10,6 +10,8 @@ from pipeline.lab import chapters, provenance, published, rows, runs, tables, ti
 from pipeline.lab.shared_tables import HISTORY, PARTS, POLICY_TRAININGS
 from pipeline.lab.wiring import ROOT
 
+pytestmark = pytest.mark.slow
+
 FOLDER = ROOT / "reports/published"
 PLACE = {"experiment": "tiny", "set": "test_5", "target": "gcc", "method": "small", "seed": "0"}
 

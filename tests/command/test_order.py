@@ -119,7 +119,7 @@ LINES = st.one_of(
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(LINES, max_size=12), st.booleans(), st.integers(1, 5))
 def test_no_line_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: list[str], ended: bool, piece: int

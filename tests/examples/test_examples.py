@@ -16,6 +16,8 @@ import pytest
 import torch
 from PIL import Image
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(__file__).parents[2] / "examples"
 NAMES = ["capacities", "packet_switching", "ranking", "tours"]
 TOLERANCE = 2e-5  # the operators stop at 1e-5, measured in float32

@@ -11,6 +11,8 @@ from pipeline.lab import chapters, claims
 from pipeline.lab.page import build, cards, pages, rendering
 from tests.report import made
 
+pytestmark = pytest.mark.slow
+
 # What other pages and cards have sections, questions or links of.
 HIDDEN = (
     "reproduction",

@@ -41,6 +41,7 @@ def panels(figure: Figure) -> list[str]:
     return [ax.get_title(loc="left") for ax in figure.axes]
 
 
+@pytest.mark.slow
 def test_everything_is_drawn(drawn: dict[str, Figure]) -> None:
     assert set(drawn) == {
         *("accuracy_quick_full", "figure_3_quick_full", "example_quick_full_1", "example_quick_full_2"),

@@ -43,6 +43,7 @@ def cells(table: Table, name: str) -> dict[str, str]:
     return dict(zip(table.head, [text.split(" <small>")[0] for text in line], strict=True))
 
 
+@pytest.mark.slow
 def test_every_figure_is_shown_and_can_be_drawn() -> None:
     text, drawn = page(FULL)
     assert drawn == {

@@ -20,6 +20,7 @@ FULL = placement.evidence(*PUBLISHED)
 page = partial(made.page, "placement")
 
 
+@pytest.mark.slow
 def test_every_figure_is_shown_and_can_be_drawn() -> None:
     text, drawn = page(FULL)
     assert drawn == {
@@ -72,6 +73,7 @@ def test_executed_schedules_are_beside_the_control() -> None:
     assert [without_interval(line[1]) for line in tables["correlations"].lines] == ["0.50", "0.75"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", PUBLISHED)
 def test_what_is_missing_is_left_out(missing: str) -> None:
     text, _ = page(placement.evidence(*(name for name in PUBLISHED if name != missing)))

@@ -62,6 +62,7 @@ def test_everything_that_was_published_is_shown() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_every_figure_can_be_drawn() -> None:
     for draw in build.page_figures(made.declared_page("policies"), FULL).values():
         assert render(draw())[:4] == b"\x89PNG"

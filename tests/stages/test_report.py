@@ -20,6 +20,8 @@ from pipeline.operator.tables import RESIDUALS
 from pipeline.reproduction.tables import EXAMPLES, SWEEP
 from tests.report import made
 
+pytestmark = pytest.mark.slow
+
 PUBLISHED = ROOT / "reports/published"
 PREPARED = {  # kind of files that chapters prepare -> their places
     "sweep": "experiments/*/sweep/*/*.parquet",

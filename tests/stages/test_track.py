@@ -12,6 +12,8 @@ from pipeline.lab.page.pages import files as page_files
 from pipeline.lab.shared_tables import HISTORY, RESULTS
 from pipeline.lab.stages import experiment_tags, run_store, track
 
+pytestmark = pytest.mark.slow
+
 MODELS = {"popocs": {"learning_rate": 0.1}, "sinkhorn": {"learning_rate": 0.2}}
 METHODS = {"popocs_20": {"model": "popocs", "iterations": 20}, "gcc": {}}
 QUICK = {"task": "reproduction", "sets": ["test_5"], "models": MODELS, "methods": METHODS}

@@ -34,8 +34,8 @@ from learned_schedulers.wrapper.settings import CHOICES, Settings
     ],
 )
 def test_calls_that_are_ordered(command: str, road: str, place: str) -> None:
-    what = understood(command.split())
-    assert (what.road, what.place, what.reason) == (road, place, "")
+    reading = understood(command.split())
+    assert (reading.road, reading.place, reading.reason) == (road, place, "")
 
 
 @pytest.mark.parametrize(
@@ -74,8 +74,8 @@ def test_calls_that_are_ordered(command: str, road: str, place: str) -> None:
     ],
 )
 def test_calls_that_are_left_alone(command: str, reason: str) -> None:
-    what = understood(command.split())
-    assert what.road == "passed" and reason in what.reason
+    reading = understood(command.split())
+    assert reading.road == "passed" and reason in reading.reason
 
 
 def test_a_file_of_options_is_read(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_options_of_the_verb() -> None:
     assert call.settings.name == "atom-list-precise-7-no"
     assert Settings.of_name(call.settings.name).name == call.settings.name
     for words in ("", "-- ", "--for pentium -- gcc", "--by none -- gcc", "--seed x -- gcc", "--report", "gcc -c a.c"):
-        assert parsed(words.split()) is None, words  # the whole command says what is wrong
+        assert parsed(words.split()) is None, words  # the whole command says reading is wrong
 
 
 def test_names_are_those_of_the_verb_order() -> None:

@@ -183,8 +183,8 @@ def test_messages_of_the_assembler_are_its_own(folder: Path, environment: Mappin
             continue
         words = [*compiler.split(), "-O2", "-c", "a.c"]
         plain, ours = (called(command, folder, environment) for command in (words, wrapped(*words)))
-        said = [re.sub(r"/tmp/\w+\.s", "TEXT", result.stderr) for result in (plain, ours)]
-        assert said[0] == said[1] and "nonsense" in said[0]
+        messages = [re.sub(r"/tmp/\w+\.s", "TEXT", result.stderr) for result in (plain, ours)]
+        assert messages[0] == messages[1] and "nonsense" in messages[0]
         assert plain.returncode == ours.returncode == 1 and not (folder / "a.o").exists()
 
 
@@ -198,29 +198,6 @@ def test_a_text_of_people_is_not_taken_for_that_of_a_compiler_that_failed(
     (folder / "link.s").symlink_to("x.s")
     assert called(wrapped("gcc", "-O2", "-S", "a.c", "-o", "link.s"), folder, environment).returncode == 0
     assert (folder / "link.s").is_symlink() and (folder / "x.s").read_bytes() != before
-
-
-def test_a_launcher_stands_for_a_compiler(folder: Path, environment: Mapping[str, str]) -> None:
-    options = ["--for", "atom", "--by", "list", "--no-confirm"]
-    for compiler in ("gcc", "clang"):
-        if shutil.which(compiler) is None:
-            continue
-        launcher = called([COMMAND, "cc", *options, "--launcher", compiler], folder, environment).stdout.strip()
-        assert Path(launcher).name == compiler
-        for name, command in (("x.o", [launcher]), ("y.o", wrapped(compiler))):
-            assert called([*command, "-O2", "-c", "a.c", "-o", name], folder, environment).returncode == 0
-        assert (folder / "x.o").read_bytes() == (folder / "y.o").read_bytes()
-        assert called([compiler, "-O2", "-c", "a.c", "-o", "y.o"], folder, environment).returncode == 0
-        assert (folder / "x.o").read_bytes() != (folder / "y.o").read_bytes()
-        for words in (
-            ["-E", "a.c"],
-            ["--version"],
-            ["-print-prog-name=as"],
-            ["-c", "wrong.c"],
-            ["-I", "a b", "-c", "a.c"],
-        ):
-            plain, ours = (called([name, *words], folder, environment) for name in (compiler, launcher))
-            assert (plain.stdout, plain.stderr, plain.returncode) == (ours.stdout, ours.stderr, ours.returncode)
 
 
 @pytest.mark.skipif(shutil.which("ccache") is None, reason="ccache is not installed")
@@ -244,6 +221,26 @@ def test_objects_are_those_of_the_verb_order(folder: Path, environment: Mapping[
     assert called(order, folder, environment).returncode == 0
     assert called(["gcc", "-c", "b.s", "-o", "b.o"], folder, environment).returncode == 0
     assert (folder / "a.o").read_bytes() == (folder / "b.o").read_bytes()
+
+
+def test_gcc_needs_nothing_but_an_option(folder: Path, environment: Mapping[str, str]) -> None:
+    """The first call orders, the second one takes the text from the cache without Python; both are recorded."""
+    printing = [COMMAND, "cc", "--for", "atom", "--by", "list", "--no-confirm", "--print"]
+    line = called([*printing, "gcc"], folder, environment).stdout.split()
+    assert line[:2] == ["gcc", "-B"] and len(line) == 3
+    (folder / "a.c").write_text(SOURCE.replace("* 3", "* 9"))
+    for name in ("first.o", "second.o"):
+        assert called([*line, "-O2", "-c", "a.c", "-o", name], folder, environment).returncode == 0
+    assert called(wrapped("gcc", "-O2", "-c", "a.c", "-o", "third.o"), folder, environment).returncode == 0
+    contents = {(folder / name).read_bytes() for name in ("first.o", "second.o", "third.o")}
+    assert len(contents) == 1
+    assert called(["gcc", "-O2", "-c", "a.c", "-o", "plain.o"], folder, environment).returncode == 0
+    assert (folder / "plain.o").read_bytes() not in contents
+    report = called([COMMAND, "cc", "--report"], folder, environment).stdout
+    assert "           3  files" in report and "           2  texts that the cache had" in report
+    assert called([*line, "-c", "wrong.c"], folder, environment).returncode == 1
+    clang = called([*printing, "clang"], folder, environment).stdout.split()
+    assert clang[:2] == ["learned-schedulers", "cc"] and clang[-2:] == ["--", "clang"]
 
 
 def test_a_program_from_standard_input_runs(folder: Path, environment: Mapping[str, str]) -> None:

@@ -19,6 +19,7 @@ from textwrap import shorten
 import numpy as np
 import torch
 from scipy.stats import binom
+from torch._inductor.cpu_vec_isa import valid_vec_isa_list
 from torch._inductor.utils import fresh_cache
 
 from learned_schedulers.graphs.compilers.inductor.candidate import Compilable
@@ -125,6 +126,7 @@ def compared(
 def nodes_of(model: Compilable, folder: Path) -> list[Node]:
     """Scheduler nodes before fusion. Raises Failed if the module cannot be compiled."""
     failure: Exception | None = None
+    valid_vec_isa_list()  # torch probes the processor with g++ for seconds, and keeps the answers in its own folder
     with fresh_cache(dir=str(folder)), torch.random.fork_rng(devices=[]), torch.set_grad_enabled(model.training):
         try:
             module, inputs = model.build()

@@ -48,8 +48,16 @@ def figures(evidence: Evidence) -> dict[str, Drawing]:
 
 def page_figures(page: Page, evidence: Evidence) -> dict[str, Drawing]:
     """The figures of one page."""
-    shown = [section.content(evidence) for section in sections(page).values()]
+    shown = contents(page, evidence).values()
     return {name: drawing for section in shown for name, drawing in section.get("figures", {}).items()}
+
+
+def contents(page: Page, evidence: Evidence) -> Mapping[str, Mapping[str, Any]]:
+    """What the sections of a page read of the evidence, by their names: read once for the text and the figures."""
+    if page not in evidence.contents:
+        evidence.contents[page] = {name: section.content(evidence) for name, section in sections(page).items()}
+    every: Mapping[str, Mapping[str, Any]] = evidence.contents[page]
+    return every
 
 
 def markdown(evidence: Evidence) -> dict[str, str]:
@@ -66,7 +74,7 @@ def page_text(page: Page, evidence: Evidence) -> str:
     layout = "lab/page/layout.md.j2" if page != FRONT else "lab/page/front.md.j2"
     shown = page.experiments or experiments(evidence.provenance)
     text = template(layout).render(
-        {name: section.content(evidence) for name, section in every.items()},
+        contents(page, evidence),
         page=page,
         pages=pages(),
         parts=templates,

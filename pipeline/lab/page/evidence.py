@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
@@ -29,11 +30,21 @@ class Evidence:
     states: Mapping[str, str] = field(default_factory=dict)  # current | changed: reason | measured | frozen at a commit
     claims: pd.DataFrame = field(default_factory=pd.DataFrame)  # table `claims`
     fingerprints: Mapping[str, str] = field(default_factory=dict)  # name -> SHA-256
+    contents: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)  # kept by build.py
 
     def of(self, *experiments: str) -> pd.DataFrame:
         """Rows of these experiments over all seeds."""
         results = self.results
         return results[results["experiment"].isin(experiments) & (results["seed"] == ALL)]
+
+    @cached_property
+    def measurements(self) -> Mapping[tuple[str, str], list[Mapping[Any, Any]]]:
+        """(experiment, metric) -> its rows over all seeds that have a value: for hundreds of look-ups."""
+        every: dict[tuple[str, str], list[Mapping[Any, Any]]] = {}
+        rows = self.results[(self.results["seed"] == ALL) & self.results["value"].notna()]
+        for row in rows.to_dict("records"):
+            every.setdefault((row["experiment"], row["metric"]), []).append(row)
+        return every
 
     def table(self, stem: str, experiment: str = "") -> pd.DataFrame:
         """A table by its stem, of one experiment or of all; without rows if it does not exist."""

@@ -137,13 +137,11 @@ def _more_diverse(experiment: str, name: str, method: str, peer: str) -> dict[st
 
 def answered(evidence: Evidence, question: Question) -> Answer:
     """The answer of the results to a question."""
-    rows = evidence.of(question.row["experiment"])
-    for name, entry in question.row.items():
-        rows = rows[rows[name] == entry]
-    rows = rows[rows["value"].notna()]
-    if rows.empty:
+    rows = evidence.measurements.get((question.row["experiment"], question.row["metric"]), [])
+    rows = [row for row in rows if all(row[name] == entry for name, entry in question.row.items())]
+    if not rows:
         return Answer()
-    every = [_formed(question, row) for row in rows.to_dict("records")]
+    every = [_formed(question, row) for row in rows]
     return max(every, key=lambda answer: -answer.value if question.target.startswith(">") else answer.value)
 
 

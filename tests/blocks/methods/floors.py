@@ -51,6 +51,10 @@ def as_gcc(share: float, lengths: tuple[int, int]) -> Floor:
     return reached
 
 
+def either(first: Floor, second: Floor) -> Floor:
+    return lambda orders: first(orders) or second(orders)
+
+
 def as_shown(orders: Orders) -> bool:
     return all((order == np.arange(order.shape[1])).all() for _, _, order in orders)
 

@@ -155,7 +155,7 @@ def test_learning_finds_what_saves() -> None:
     graphs = problems(12, 40, seed=8)
     learned = SMALL.model_copy(update={"learning_rate": 3e-3})
     settings = FusionNetwork(
-        training=["a"], development="a", updates=200, problems=4, restart=10, measurements=1, settings=learned
+        training=["a"], development="a", updates=100, problems=4, restart=10, measurements=1, settings=learned
     )
     _, history = train(graphs, graphs, settings, 0)
     _, before = train(graphs, graphs, settings.model_copy(update={"updates": 1}), 0)

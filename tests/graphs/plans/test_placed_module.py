@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from learned_schedulers.graphs.plans.call_form import NotPlaceable, call_of
 from learned_schedulers.graphs.plans.placed_module import PlacedModule, operation_kinds
 from learned_schedulers.graphs.plans.placed_run import PlacedRun
 from learned_schedulers.graphs.read.export import graph_of_module
+from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.workloads import WorkloadError, split_of
 
 pytestmark = pytest.mark.slow
@@ -53,8 +55,13 @@ def network() -> Net:
     return net.eval()
 
 
+@cache
+def graph() -> Graph:
+    return graph_of_module(network(), (WORDS,), "net", "nets", "forward")
+
+
 def n_operations() -> int:
-    return len(graph_of_module(Net().eval(), (WORDS,), "net", "nets", "forward"))
+    return len(graph())
 
 
 @given(seed=st.integers(0, 2**31), devices=st.integers(1, 4))
@@ -68,8 +75,8 @@ def test_the_same_results_and_every_crossing_once(seed: int, devices: int) -> No
     for words in (WORDS, reversed_words):
         for result, expected in zip(placed(words), net(words), strict=True):
             assert torch.equal(result, expected) and result.requires_grad
-    graph = graph_of_module(network(), (WORDS,), "net", "nets", "forward")
-    ends = zip(graph.children.sources.tolist(), graph.children.targets.tolist(), strict=True)
+    children = graph().children
+    ends = zip(children.sources.tolist(), children.targets.tolist(), strict=True)
     assert placed.transfers == {(i, placement[j]) for i, j in ends if placement[i] != placement[j]}
 
 

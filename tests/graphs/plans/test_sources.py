@@ -74,10 +74,9 @@ def test_workloads_without_devices_for_all_nodes(nodes: list, changes: dict, mes
 
 
 def test_devices_and_links_are_those_of_the_experiments() -> None:
-    """params.yaml adds the link of the machine at hand, which users cannot name."""
+    """params.yaml may add others, which users cannot name: the link of the machine at hand."""
     params = load(ROOT / "params.yaml")
-    assert params.devices == DEVICES and {*params.links} == {*LINKS, "two_cores"}
-    assert {name: link for name, link in params.links.items() if name in LINKS} == LINKS
+    assert params.devices.items() >= DEVICES.items() and params.links.items() >= LINKS.items()
 
 
 def test_other_files_are_no_models(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Whole projects built through `learned-schedulers cc`, each with its own suite."""
