@@ -11,7 +11,7 @@ import os
 import sys
 
 from learned_schedulers.wrapper import children, record
-from learned_schedulers.wrapper.settings import Settings
+from learned_schedulers.wrapper.settings import Settings, cache_folder
 
 _WITH_VALUE = {"-o", "-I", "-MD", "--MD", "-G", "--defsym", "-defsym", "--debug-prefix-map"}
 _FOREIGN = {"--32", "--x32", "-32", "-x32", "--version", "--help", "--target-help", "--MD", "-MD"}
@@ -95,11 +95,16 @@ def _is_value(words: list[str], k: int) -> bool:
 
 
 def _real() -> str:
-    """The assembler that the compiler would have called; this program's folder is on no search path."""
+    """The assembler that the compiler would have called; this program's folder is on no search path.
+
+    While GCC links, it hands its `-B` on in COMPILER_PATH: with that it would name this program, without end.
+    """
     name = "as"
     if compiler := os.environ.get("COLLECT_GCC"):  # how it was called: it may have an assembler of its own
-        code, answer = children.printed(compiler, [compiler, "-print-prog-name=as"])
+        code, answer = children.printed(compiler, [compiler, "-print-prog-name=as"], without="COMPILER_PATH")
         name = answer.strip() if code == 0 and answer.strip() else name
+    if os.path.dirname(os.path.realpath(name)).startswith(os.path.realpath(cache_folder()) + os.sep):
+        name = "as"
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
         path = os.path.join(folder or ".", name)  # `name` itself if it is absolute
         if os.access(path, os.X_OK) and os.path.isfile(path):

@@ -102,7 +102,7 @@ def test_options_of_the_verb() -> None:
     assert call.settings.name == "atom-list-precise-7-no"
     assert Settings.of_name(call.settings.name).name == call.settings.name
     for words in ("", "-- ", "--for pentium -- gcc", "--by none -- gcc", "--seed x -- gcc", "--report", "gcc -c a.c"):
-        assert parsed(words.split()) is None, words  # the whole command says reading is wrong
+        assert parsed(words.split()) is None, words  # the whole command says what is wrong
 
 
 def test_names_are_those_of_the_verb_order() -> None:

@@ -243,6 +243,17 @@ def test_gcc_needs_nothing_but_an_option(folder: Path, environment: Mapping[str,
     assert clang[:2] == ["learned-schedulers", "cc"] and clang[-2:] == ["--", "clang"]
 
 
+def test_the_assembler_does_not_call_itself_while_gcc_links(folder: Path, environment: Mapping[str, str]) -> None:
+    """GCC compiles at link time (-flto), and then hands the folder of -B on to all that it calls."""
+    printing = [COMMAND, "cc", "--for", "atom", "--by", "list", "--no-confirm", "--print", "gcc"]
+    line = called(printing, folder, environment).stdout.split()
+    for _ in range(2):  # by Python, then by the script alone
+        for options in (["-flto", "-O2"], ["-flto", "-O2", "-save-temps"]):
+            result = called([*line, *options, "a.c", "-o", "linked"], folder, environment, timeout=60)
+            assert result.returncode == 0, result.stderr
+            assert called(["./linked"], folder, environment).stdout.endswith("a.c\n")
+
+
 def test_a_program_from_standard_input_runs(folder: Path, environment: Mapping[str, str]) -> None:
     result = called(wrapped("gcc", "-O2", "-x", "c", "-", "-o", "a"), folder, environment, input=SOURCE)
     assert result.returncode == 0
