@@ -32,7 +32,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
     rows, costs = evidence.of(PROJECTS), evidence.of(WRAPPER)
     return {
         "projects": table(_columns(rows), lines(rows[rows["set"] != "all"], ["set"]), right=1),
-        "seen": _seen(rows),
+        "seen": _controls(rows),
         "cost": table(_BUILDS, lines(costs, ["method"], {"method": list(_WAYS)}), right=1),
     }
 
@@ -58,7 +58,7 @@ def _changed(line: Line) -> str:
     return count(max(values)) if values else "-"
 
 
-def _seen(rows: pd.DataFrame) -> str:
+def _controls(rows: pd.DataFrame) -> str:
     """Which controls were seen, in words."""
     controls = rows[rows["metric"] == "broken_seen"].sort_values("method")
     return ", ".join(
