@@ -204,7 +204,7 @@ def _sink(output: Path | None) -> Iterator[BinaryIO]:
     else:
         output.parent.mkdir(parents=True, exist_ok=True)
         mode = output.stat().st_mode if output.exists() else None
-        with replacing(output) as temporary, temporary.open("wb") as sink:
+        with replacing(output, follow=True) as temporary, temporary.open("wb") as sink:
             yield sink
         if mode is not None:
             output.chmod(mode)
@@ -218,7 +218,7 @@ def _write(content: bytes, output: Path, file: Path) -> None:
         return
     mode = file.stat().st_mode
     output.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(output) as temporary:
+    with replacing(output, follow=True) as temporary:
         temporary.write_bytes(content)
     output.chmod(mode)
 

@@ -296,6 +296,30 @@ def test_in_place_replaces_by_a_rename(source: Path) -> None:
     assert source.stat().st_mode & 0o777 == 0o640
 
 
+@pytest.mark.parametrize("place", ["in place", "existing", "broken"])
+@pytest.mark.parametrize("name", ["f.s", "mine.csv"])
+def test_a_symbolic_link_stays_and_what_it_leads_to_is_written(place: str, name: str, source: Path) -> None:
+    folder = source.parent
+    (folder / "mine.csv").write_text(f"{SLOW_FIRST}\n")
+    (folder / "deep").mkdir()
+    content = (folder / name).read_bytes()
+    target = folder / "deep/target"
+    if place != "broken":
+        target.write_bytes(content)
+        target.chmod(0o640)
+    (folder / "middle").symlink_to("deep/target")  # relative to its own folder
+    link = folder / f"link{source.with_name(name).suffix}"
+    link.symlink_to(folder / "middle")
+    words = [link, "--in-place"] if place == "in place" else [folder / name, "-o", link]
+    result = typed("order", *words, "--for", "atom", "--by", "list")
+    assert result.exit_code == 0, result.output
+    assert link.is_symlink() and (folder / "middle").is_symlink() and not target.is_symlink()
+    assert target.read_bytes() != content == (folder / name).read_bytes()
+    assert [path.name for path in (folder / "deep").iterdir()] == ["target"]
+    if place == "in place":
+        assert target.stat().st_mode & 0o777 == 0o640
+
+
 def test_bisect_finds_the_block(source: Path) -> None:
     every = json.loads(typed("order", source, "--dry-run", "--json", "--for", "atom").stdout)[0]["changes"]
     guilty = every[len(every) // 2]["place"]
