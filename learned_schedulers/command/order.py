@@ -147,9 +147,17 @@ def _outputs(files: Sequence[Path], out: Path | None, in_place: bool, dry_run: b
             raise ValueError(f"--out {out}: it is a file, but there are {len(files)} files to write; name a folder")
         outputs = [out / name for name in names]
     for file, output in zip(files, outputs, strict=True):
-        if output.exists() and file != Path("-") and file.exists() and output.samefile(file):
+        if file != Path("-") and _same(output, file):
             raise ValueError(f"--out {output}: it is the input itself; name another file, or say --in-place")
     return list(outputs)
+
+
+def _same(path: Path, other: Path) -> bool:
+    """Whether two paths lead to one file that is there."""
+    try:
+        return path.samefile(other)
+    except OSError:
+        return False
 
 
 def _tell(result: Result, show_all: bool) -> None:

@@ -191,8 +191,44 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_go_on(tmp_path: Path
     result = typed("order", tmp_path / "wide.csv", tmp_path / "mine.csv", *words)
     assert result.exit_code == 1 and "wide.csv" in result.stderr
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine.csv"]
-    missing = typed("order", tmp_path / "nothing.csv", "-o", tmp_path / "out.csv")
-    assert missing.exit_code == 1 and "nothing.csv" in missing.stderr
+
+
+def test_files_that_are_not_there_do_not_end_a_batch(tmp_path: Path) -> None:
+    for name in ("first.csv", "last.csv", "lines.csv"):
+        (tmp_path / name).write_text(f"{SLOW_FIRST}\n")
+    (tmp_path / "folder.s").mkdir()
+    (tmp_path / "broken.s").symlink_to("nowhere")
+    (tmp_path / "loop.s").symlink_to("loop.s")
+    wrong = {
+        "nothing.s": "No such file or directory; correct its name",
+        "folder.s": "Is a directory; give the files in it",
+        "broken.s": "No such file or directory",
+        "loop.s": "Too many levels of symbolic links",
+        "first.csv/below.s": "Not a directory",
+        "n" * 300: "File name too long",
+    }
+    files = [tmp_path / name for name in ("first.csv", *wrong, "last.csv")]
+    result = typed("order", *files, "-o", tmp_path / "out", "--for", "atom", "--by", "list", "--json")
+    assert result.exit_code == 1
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["first.csv", "last.csv"]
+    reports = json.loads(result.stdout)
+    assert [report["file"] for report in reports] == [str(file) for file in files]
+    for report, message in zip(reports[1:-1], wrong.values(), strict=True):
+        assert report["error"].startswith(message) and f"error: {report['file']}: {message}" in result.stderr
+    listed = typed("blocks", *files)
+    assert listed.exit_code == 1 and len(listed.stdout.splitlines()) == 2, listed.output
+    (tmp_path / "out/f.s").mkdir()  # where a file should go
+    (tmp_path / "f.s").write_text("\tnop\n")
+    batch = ["order", tmp_path / "f.s", tmp_path / "lines.csv", tmp_path / "last.csv", "-o", tmp_path / "out"]
+    limited = typed(*batch, "--limit", 1, "--for", "atom")
+    assert limited.exit_code == 1 and limited.stderr.count("are for assembly, objects and programs; order it") == 2
+    assert not (tmp_path / "out/lines.csv").exists()
+    occupied = typed(*batch, "--for", "atom")
+    assert occupied.exit_code == 1 and f"f.s: Is a directory, {tmp_path / 'out/f.s'}; " in occupied.stderr
+    assert (tmp_path / "out/lines.csv").exists()
+    for words in (["check", files[0], files[1]], ["check", files[1], files[0]]):
+        missing = typed(*words)
+        assert missing.exit_code == 1 and "nothing.s" in missing.stderr
 
 
 def test_standard_input_becomes_standard_output() -> None:
