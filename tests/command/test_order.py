@@ -173,7 +173,8 @@ def test_where_the_result_goes_must_be_clear(tmp_path: Path) -> None:
         (["mine.csv"], "nowhere to write; give -o"),
         (["mine.csv", "-o", "mine.csv"], "it is the input itself"),
         (["mine.csv", "-o", "out.csv", "--in-place"], "exclude each other"),
-        (["mine.csv", "folder/mine.csv", "-o", "other"], "two files are named mine.csv"),
+        (["mine.csv", "folder/../mine.csv", "-o", "other"], "is given twice"),
+        (["folder/mine.csv", "other/folder/mine.csv", "-o", "other"], "another file to order; name a folder"),
         (["mine.csv", "none.csv", "-o", "mine.csv"], "name a folder"),
         (["mine.csv", "none.csv", "-o", "-"], "cannot share standard output"),
         (["-", "--in-place"], "cannot be replaced"),
@@ -182,6 +183,33 @@ def test_where_the_result_goes_must_be_clear(tmp_path: Path) -> None:
         result = typed("order", *paths)
         assert result.exit_code == 1 and message in result.stderr, (words, result.output)
     assert (tmp_path / "mine.csv").read_text() == SLOW_FIRST
+
+
+@pytest.mark.parametrize(
+    ("names", "places"),
+    [
+        (["a/f.csv", "b/f.csv"], ["a/f.csv", "b/f.csv"]),
+        (["p/a/f.csv", "p/f.csv", "p/a/b/g.csv"], ["a/f.csv", "f.csv", "a/b/g.csv"]),
+        (["p/a/f.csv", "p/q/../b/f.csv", "p/q/h.csv"], ["a/f.csv", "b/f.csv", "q/h.csv"]),
+        (["p/a/f.csv", "p/b/g.csv"], ["f.csv", "g.csv"]),  # as long as all names differ
+    ],
+)
+def test_files_of_one_name_keep_their_places_below_their_common_folder(
+    names: list[str], places: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("a", "b", "p/a/b", "p/b", "p/q"):
+        (tmp_path / folder).mkdir(parents=True)
+    for number, name in enumerate(names):
+        (tmp_path / name).write_text(f"{SLOW_FIRST},{number}\n")
+    monkeypatch.chdir(tmp_path)
+    given = [Path(name) if number % 2 else tmp_path / name for number, name in enumerate(names)]
+    result = typed("order", *given, "-o", "out/new", "--for", "atom", "--by", "list")
+    assert result.exit_code == 0, result.output
+    written = sorted(path for path in (tmp_path / "out/new").rglob("*") if path.is_file())
+    assert written == sorted(tmp_path / "out/new" / place for place in places)
+    for number, place in enumerate(places):
+        line = (tmp_path / "out/new" / place).read_text()
+        assert line.endswith(f",{number}\n") and not line.startswith(SLOW_FIRST)
 
 
 def test_a_file_that_cannot_be_read_is_named_and_the_others_go_on(tmp_path: Path) -> None:
