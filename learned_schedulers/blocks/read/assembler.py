@@ -23,6 +23,8 @@ _MEMORY_BYTES, _FILE_BYTES = 4 << 30, 512 << 20  # that it may use; the object o
 _ALLOCATED, _EXECUTABLE = 0x2, 0x4  # SHF_ALLOC, SHF_EXECINSTR
 _MESSAGE = re.compile(r"^(.*?):(\d+): (?:Error|Fatal error): (.*)$", re.MULTILINE)
 _MESSAGES = 3
+# Clang's tables of symbols for the linker, which GNU's assembler does not know. They stand at no place in the code.
+_TABLES = re.compile(rb"^[ \t]*\.(?:addrsig(?:_sym)?|cg_profile)(?:[ \t][^\n;]*)?$", re.MULTILINE)
 
 GROUP = 17  # SHT_GROUP, the type of sections that list others
 _NULL, _SYMBOLS, _STRINGS, _RELOCATIONS, _RESERVED = 0, 2, 3, 4, 8  # SHT_NULL, SYMTAB, STRTAB, RELA, NOBITS
@@ -116,10 +118,13 @@ def _refused(stderr: str, returncode: int) -> Refused:
 
 
 def object_of(text: bytes, options: tuple[str, ...] = ()) -> bytes:
-    """The object file of a text. Raises Refused, and Unreadable if there is no assembler or it takes too long."""
+    """The object file of a text without Clang's tables of symbols.
+
+    Raises Refused, and Unreadable if there is no assembler or it takes too long.
+    """
     environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
     with tempfile.TemporaryDirectory(prefix="order-") as folder:
-        Path(folder, "input.s").write_bytes(text)
+        Path(folder, "input.s").write_bytes(_TABLES.sub(b"", text))
         # Without the map, debug information that the assembler makes up would name the temporary folder.
         command = ["as", "--64", *options, "--debug-prefix-map", f"{folder}=.", "-o", "output.o", "input.s"]
         try:
