@@ -10,11 +10,14 @@ from pathlib import Path
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, follow: bool = False) -> Iterator[Path]:
     """Yield a temporary path beside `path` that takes its place when the block ends without an error.
 
-    A killed process leaves at most a file named `.<name>.*.part`, never half of `path`.
+    follow: if `path` is a symbolic link, it stays one, and the file that it leads to is replaced; as users expect of
+    files that they name. A killed process leaves at most a file named `.<name>.*.part`, never half of `path`.
     """
+    if follow:
+        path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     os.close(handle)

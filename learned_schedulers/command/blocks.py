@@ -55,7 +55,7 @@ def main(
     if out is None:
         sys.stdout.write(text)
     else:
-        with replacing(out) as temporary:
+        with replacing(out, follow=True) as temporary:
             temporary.write_text(text, encoding="utf-8")
         print(f"{len(lines)} basic blocks of {len(files) - unusable} files: {out}", file=sys.stderr)
     if unusable:

@@ -68,7 +68,7 @@ def main(
         if page is not None:
             from learned_schedulers.files import replacing
 
-            with replacing(page) as temporary:
+            with replacing(page, follow=True) as temporary:
                 temporary.write_text(html(files, Path.cwd().name), encoding="utf-8")
             print(f"page: {page}")
         return

@@ -88,7 +88,7 @@ def main(
         shown = [explained(gain, processor, row) for gain, row in zip(gains.best, first, strict=True)]
     name = "standard input" if file == _STANDARD else _printable(file.name)
     text = page(name, target, by, memory, gains, shown)
-    with replacing(out) as temporary:
+    with replacing(out, follow=True) as temporary:
         temporary.write_text(text, encoding="utf-8")
     faster = f"{gains.faster:,} faster in a new order"
     if gains.faster:

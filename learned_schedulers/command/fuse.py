@@ -47,7 +47,7 @@ def fuse(model: str, source: Source, module: NamedModule | None, seed: int, plan
     if unknown := unknown_kinds_text(graph.kinds):
         print(unknown)
     if plan is not None:
-        with replacing(plan) as temporary:
+        with replacing(plan, follow=True) as temporary:
             temporary.write_text(as_json(best, kernels, source.names))
         print(f"plan: {plan}")
     if module is not None:

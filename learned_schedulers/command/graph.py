@@ -138,7 +138,7 @@ def main(
         print(summary.devices_text(problem, best.order, best.placement, times))
         contents = {name: _content(name, problem, source, best, times) for name in files}
         for name, path in files.items():
-            with replacing(path) as temporary:
+            with replacing(path, follow=True) as temporary:
                 temporary.write_bytes(contents[name])
             print(f"{name}: {path}")
 

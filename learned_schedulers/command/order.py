@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -49,7 +50,12 @@ def main(
     ],
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="File to write; a folder for several files; - for standard output."),
+        typer.Option(
+            "-o",
+            "--out",
+            help="File to write; a folder for several files, in which they lie as below their common folder if two "
+            "have one name; - for standard output.",
+        ),
     ] = None,
     target: PROCESSOR = "host",
     by: METHOD = "search",
@@ -140,16 +146,40 @@ def _outputs(files: Sequence[Path], out: Path | None, in_place: bool, dry_run: b
     else:
         if Path("-") in files:
             raise ValueError("standard input has no name for a folder; order it alone")
-        names = [file.name for file in files]
-        if twice := next((name for name in names if names.count(name) > 1), None):
-            raise ValueError(f"two files are named {twice}, and would take one place in {out}; order them one by one")
         if out.exists() and not out.is_dir():
             raise ValueError(f"--out {out}: it is a file, but there are {len(files)} files to write; name a folder")
-        outputs = [out / name for name in names]
+        outputs = [out / place for place in _places(files)]
     for file, output in zip(files, outputs, strict=True):
-        if output.exists() and file != Path("-") and file.exists() and output.samefile(file):
+        if file != Path("-") and _same(output, file):
             raise ValueError(f"--out {output}: it is the input itself; name another file, or say --in-place")
+    inputs = {os.path.realpath(file): file for file in files if file != Path("-")}
+    for output in outputs:
+        if (other := inputs.get(os.path.realpath(output))) is not None:
+            raise ValueError(f"--out {output}: it is {other}, another file to order; name a folder elsewhere")
     return list(outputs)
+
+
+def _places(files: Sequence[Path]) -> list[str]:
+    """Where each file lies in a folder: by its name, or if two have one name, as below the files' common folder.
+
+    Raises ValueError for a file that is given twice.
+    """
+    paths = [os.path.abspath(file) for file in files]
+    names = [file.name for file in files]
+    if len(set(names)) == len(names):
+        return names
+    if twice := next((file for file, path in zip(files, paths, strict=True) if paths.count(path) > 1), None):
+        raise ValueError(f"{twice} is given twice; name each file once")
+    common = os.path.commonpath([os.path.dirname(path) for path in paths])
+    return [os.path.relpath(path, common) for path in paths]
+
+
+def _same(path: Path, other: Path) -> bool:
+    """Whether two paths lead to one file that is there."""
+    try:
+        return path.samefile(other)
+    except OSError:
+        return False
 
 
 def _tell(result: Result, show_all: bool) -> None:

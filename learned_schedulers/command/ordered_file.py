@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections import Counter
@@ -28,6 +29,11 @@ from learned_schedulers.blocks.read.unreadable import Unreadable
 from learned_schedulers.files import replacing
 
 STANDARD = Path("-")  # input or output
+_REMEDIES: dict[type[OSError], str] = {
+    FileNotFoundError: "correct its name",
+    IsADirectoryError: "give the files in it",
+    PermissionError: "change the permissions of the file or its folder",
+}
 _LISTED = 10_000  # faults of lines that a report lists
 _SMALL_BLOCKS, _SMALL_BYTES = 50_000, 1 << 20  # llvm-mca simulates some 500 changed blocks a second of one core
 
@@ -68,16 +74,26 @@ class Result(NamedTuple):
 
 
 def ordered_file(file: Path, output: Path | None, job: Job) -> Result:
-    """Order one file. Raises ValueError or OSError for what stops the whole command."""
+    """Order one file. Raises ValueError or OSError for what stops the whole command, as a full disk does."""
     try:
         name = reading.LINES if file == STANDARD else reading.format_of(file)
         if reading.is_document(name):
             return _document(name, file, output, job)
         return _lines(name, file, output, job)
     except Unreadable as error:
-        fault = Fault(str(file), error.reason, error.remedy)
-        report = {"file": str(file), "error": str(error)}
-        return Result(f"error: {file}: {error}", [], report | {"faults": [fault._asdict()]}, failed=True)
+        return _failed(file, error)
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise
+        place = error.filename2 or error.filename
+        reason = f"{error.strerror or error}{f', {place}' if place not in (None, str(file)) else ''}"
+        return _failed(file, Unreadable(reason, _REMEDIES.get(type(error), "check the file and its folder")))
+
+
+def _failed(file: Path, error: Unreadable) -> Result:
+    fault = Fault(str(file), error.reason, error.remedy)
+    report = {"file": str(file), "error": str(error)}
+    return Result(f"error: {file}: {error}", [], report | {"faults": [fault._asdict()]}, failed=True)
 
 
 def _document(name: str, file: Path, output: Path | None, job: Job) -> Result:
@@ -151,9 +167,11 @@ def proven(document: Document, orders: Orders, job: Job) -> tuple[Orders, list[F
 
 def _lines(name: str, file: Path, output: Path | None, job: Job) -> Result:
     if job.only_blocks or job.limit is not None or job.verify != "dag" or job.diff:
-        raise ValueError(f"{file}: --only-block, --limit, --verify and --diff are for assembly, objects and programs")
+        raise Unreadable(
+            "--only-block, --limit, --verify and --diff are for assembly, objects and programs", "order it without them"
+        )
     if output == file and name != reading.LINES:
-        raise ValueError(f"{file}: its blocks become lines of hexadecimal, so it is not replaced; give -o FILE.csv")
+        raise Unreadable("its blocks become lines of hexadecimal, so it is not replaced", "give -o FILE.csv")
     statuses: Counter[str] = Counter()
     faults: list[Fault] = []
     cycles, n_lines = CycleSums(), 0
@@ -204,7 +222,7 @@ def _sink(output: Path | None) -> Iterator[BinaryIO]:
     else:
         output.parent.mkdir(parents=True, exist_ok=True)
         mode = output.stat().st_mode if output.exists() else None
-        with replacing(output) as temporary, temporary.open("wb") as sink:
+        with replacing(output, follow=True) as temporary, temporary.open("wb") as sink:
             yield sink
         if mode is not None:
             output.chmod(mode)
@@ -218,7 +236,7 @@ def _write(content: bytes, output: Path, file: Path) -> None:
         return
     mode = file.stat().st_mode
     output.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(output) as temporary:
+    with replacing(output, follow=True) as temporary:
         temporary.write_bytes(content)
     output.chmod(mode)
 

@@ -52,6 +52,12 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_go_on(tmp_path: Path
     assert f",{TINY}," in result.output
 
 
+def test_a_link_for_the_lines_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "link.csv").symlink_to("other.csv")
+    assert blocks(TINY, "--out", tmp_path / "link.csv").exit_code == 0
+    assert (tmp_path / "link.csv").is_symlink() and (tmp_path / "other.csv").stat().st_size > 1000
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [(["--least", 9, "--most", 3], "no block has such a length"), (["--out", TINY], "name another file")],

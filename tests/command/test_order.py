@@ -173,7 +173,8 @@ def test_where_the_result_goes_must_be_clear(tmp_path: Path) -> None:
         (["mine.csv"], "nowhere to write; give -o"),
         (["mine.csv", "-o", "mine.csv"], "it is the input itself"),
         (["mine.csv", "-o", "out.csv", "--in-place"], "exclude each other"),
-        (["mine.csv", "folder/mine.csv", "-o", "other"], "two files are named mine.csv"),
+        (["mine.csv", "folder/../mine.csv", "-o", "other"], "is given twice"),
+        (["folder/mine.csv", "other/folder/mine.csv", "-o", "other"], "another file to order; name a folder"),
         (["mine.csv", "none.csv", "-o", "mine.csv"], "name a folder"),
         (["mine.csv", "none.csv", "-o", "-"], "cannot share standard output"),
         (["-", "--in-place"], "cannot be replaced"),
@@ -184,6 +185,33 @@ def test_where_the_result_goes_must_be_clear(tmp_path: Path) -> None:
     assert (tmp_path / "mine.csv").read_text() == SLOW_FIRST
 
 
+@pytest.mark.parametrize(
+    ("names", "places"),
+    [
+        (["a/f.csv", "b/f.csv"], ["a/f.csv", "b/f.csv"]),
+        (["p/a/f.csv", "p/f.csv", "p/a/b/g.csv"], ["a/f.csv", "f.csv", "a/b/g.csv"]),
+        (["p/a/f.csv", "p/q/../b/f.csv", "p/q/h.csv"], ["a/f.csv", "b/f.csv", "q/h.csv"]),
+        (["p/a/f.csv", "p/b/g.csv"], ["f.csv", "g.csv"]),  # as long as all names differ
+    ],
+)
+def test_files_of_one_name_keep_their_places_below_their_common_folder(
+    names: list[str], places: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("a", "b", "p/a/b", "p/b", "p/q"):
+        (tmp_path / folder).mkdir(parents=True)
+    for number, name in enumerate(names):
+        (tmp_path / name).write_text(f"{SLOW_FIRST},{number}\n")
+    monkeypatch.chdir(tmp_path)
+    paths = [Path(name) if number % 2 else tmp_path / name for number, name in enumerate(names)]
+    result = typed("order", *paths, "-o", "out/new", "--for", "atom", "--by", "list")
+    assert result.exit_code == 0, result.output
+    written = sorted(path for path in (tmp_path / "out/new").rglob("*") if path.is_file())
+    assert written == sorted(tmp_path / "out/new" / place for place in places)
+    for number, place in enumerate(places):
+        line = (tmp_path / "out/new" / place).read_text()
+        assert line.endswith(f",{number}\n") and not line.startswith(SLOW_FIRST)
+
+
 def test_a_file_that_cannot_be_read_is_named_and_the_others_go_on(tmp_path: Path) -> None:
     (tmp_path / "wide.csv").write_bytes("4889d8\n".encode("utf-16"))
     (tmp_path / "mine.csv").write_text(f"{SLOW_FIRST}\n")
@@ -191,8 +219,44 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_go_on(tmp_path: Path
     result = typed("order", tmp_path / "wide.csv", tmp_path / "mine.csv", *words)
     assert result.exit_code == 1 and "wide.csv" in result.stderr
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine.csv"]
-    missing = typed("order", tmp_path / "nothing.csv", "-o", tmp_path / "out.csv")
-    assert missing.exit_code == 1 and "nothing.csv" in missing.stderr
+
+
+def test_files_that_are_not_there_do_not_end_a_batch(tmp_path: Path) -> None:
+    for name in ("first.csv", "last.csv", "lines.csv"):
+        (tmp_path / name).write_text(f"{SLOW_FIRST}\n")
+    (tmp_path / "folder.s").mkdir()
+    (tmp_path / "broken.s").symlink_to("nowhere")
+    (tmp_path / "loop.s").symlink_to("loop.s")
+    wrong = {
+        "nothing.s": "No such file or directory; correct its name",
+        "folder.s": "Is a directory; give the files in it",
+        "broken.s": "No such file or directory",
+        "loop.s": "Too many levels of symbolic links",
+        "first.csv/below.s": "Not a directory",
+        "n" * 300: "File name too long",
+    }
+    files = [tmp_path / name for name in ("first.csv", *wrong, "last.csv")]
+    result = typed("order", *files, "-o", tmp_path / "out", "--for", "atom", "--by", "list", "--json")
+    assert result.exit_code == 1
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["first.csv", "last.csv"]
+    reports = json.loads(result.stdout)
+    assert [report["file"] for report in reports] == [str(file) for file in files]
+    for report, message in zip(reports[1:-1], wrong.values(), strict=True):
+        assert report["error"].startswith(message) and f"error: {report['file']}: {message}" in result.stderr
+    listed = typed("blocks", *files)
+    assert listed.exit_code == 1 and len(listed.stdout.splitlines()) == 2, listed.output
+    (tmp_path / "out/f.s").mkdir()  # where a file should go
+    (tmp_path / "f.s").write_text("\tnop\n")
+    batch = ["order", tmp_path / "f.s", tmp_path / "lines.csv", tmp_path / "last.csv", "-o", tmp_path / "out"]
+    limited = typed(*batch, "--limit", 1, "--for", "atom")
+    assert limited.exit_code == 1 and limited.stderr.count("are for assembly, objects and programs; order it") == 2
+    assert not (tmp_path / "out/lines.csv").exists()
+    occupied = typed(*batch, "--for", "atom")
+    assert occupied.exit_code == 1 and f"f.s: Is a directory, {tmp_path / 'out/f.s'}; " in occupied.stderr
+    assert (tmp_path / "out/lines.csv").exists()
+    for words in (["check", files[0], files[1]], ["check", files[1], files[0]]):
+        missing = typed(*words)
+        assert missing.exit_code == 1 and "nothing.s" in missing.stderr
 
 
 def test_standard_input_becomes_standard_output() -> None:
@@ -294,6 +358,30 @@ def test_in_place_replaces_by_a_rename(source: Path) -> None:
     assert typed("order", source, "--in-place", "--for", "atom").exit_code == 0
     assert source.read_bytes() != content and source.stat().st_ino != number
     assert source.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("place", ["in place", "existing", "broken"])
+@pytest.mark.parametrize("name", ["f.s", "mine.csv"])
+def test_a_symbolic_link_stays_and_what_it_leads_to_is_written(place: str, name: str, source: Path) -> None:
+    folder = source.parent
+    (folder / "mine.csv").write_text(f"{SLOW_FIRST}\n")
+    (folder / "deep").mkdir()
+    content = (folder / name).read_bytes()
+    target = folder / "deep/target"
+    if place != "broken":
+        target.write_bytes(content)
+        target.chmod(0o640)
+    (folder / "middle").symlink_to("deep/target")  # relative to its own folder
+    link = folder / f"link{source.with_name(name).suffix}"
+    link.symlink_to(folder / "middle")
+    words = [link, "--in-place"] if place == "in place" else [folder / name, "-o", link]
+    result = typed("order", *words, "--for", "atom", "--by", "list")
+    assert result.exit_code == 0, result.output
+    assert link.is_symlink() and (folder / "middle").is_symlink() and not target.is_symlink()
+    assert target.read_bytes() != content == (folder / name).read_bytes()
+    assert [path.name for path in (folder / "deep").iterdir()] == ["target"]
+    if place == "in place":
+        assert target.stat().st_mode & 0o777 == 0o640
 
 
 def test_bisect_finds_the_block(source: Path) -> None:

@@ -17,8 +17,9 @@ import numpy as np
 
 from learned_schedulers.blocks.order.targets import Target
 from learned_schedulers.blocks.processors import llvm_mca
+from learned_schedulers.blocks.processors.prefixes import on_older
 from learned_schedulers.blocks.processors.settings import Judge
-from learned_schedulers.blocks.read.assembly import AssemblyError, gas
+from learned_schedulers.blocks.read.assembly import AssemblyError, gas, split
 from learned_schedulers.blocks.read.terminators import Terminator
 
 PASSES = 100  # of a loop
@@ -47,6 +48,7 @@ class Cycles(NamedTuple):
         return self.loop_after < self.loop_before if repeats else self.after < self.before
 
 
+_Pair = tuple[list[str], list[str]]  # instructions as they were and in a new order
 _UNKNOWN = Cycles(*[float("nan")] * 4)
 
 
@@ -64,23 +66,40 @@ class Confirmer:
         self._judges = [Judge(cpu=target, iterations=passes) for passes in (1, PASSES)]
 
     def cycles(self, orders: Sequence[NewOrder]) -> list[Cycles]:
-        """Cycles of each block as it was and in its new order. Equal ones are simulated once."""
-        distinct = list(dict.fromkeys(orders))
-        pairs = [_texts(new) for new in distinct]
-        regions = [text for pair in pairs if pair for text in pair]
+        """Cycles of each block as it was and in its new order. Equal ones are simulated once.
+
+        A block with an instruction that llvm-mca does not know is asked about with what the processor executes then.
+        """
+        answers = self._answers({new: _texts(new, new.code) for new in orders})
+        older = {new: _older(new.code) for new, cycles in answers.items() if np.isnan(cycles.before)}
+        answers |= self._answers({new: _texts(new, code) for new, code in older.items() if code != new.code})
+        return [answers[new] for new in orders]
+
+    def _answers(self, texts: dict[NewOrder, _Pair | None]) -> dict[NewOrder, Cycles]:
+        """Cycles of each pair of texts: before and after."""
+        regions = [text for pair in texts.values() if pair for text in pair]
         once, often = (
             np.array([s.cycles for s in llvm_mca.simulate(regions, judge, self._binary, quiet=True)]).reshape(-1, 2)
             for judge in self._judges
         )
         rows = iter(np.hstack([once, often]).tolist())
-        answers = {new: Cycles(*next(rows)) if pair else _UNKNOWN for new, pair in zip(distinct, pairs, strict=True)}
-        return [answers[new] for new in orders]
+        return {new: Cycles(*next(rows)) if pair else _UNKNOWN for new, pair in texts.items()}
 
 
-def _texts(new: NewOrder) -> tuple[list[str], list[str]] | None:
-    """The block as it was and in its new order, with the jump behind it; None if it has no text for llvm-mca."""
+def _older(code: bytes) -> bytes:
     try:
-        lines, jump = gas(new.code), gas(new.end.code)
+        return b"".join(map(on_older, split(code)))
+    except AssemblyError:
+        return code
+
+
+def _texts(new: NewOrder, code: bytes) -> _Pair | None:
+    """The block as it was and in its new order, with the jump behind it; None if it has no text for llvm-mca.
+
+    code: of the block, or what the processor executes instead, instruction by instruction.
+    """
+    try:
+        lines, jump = gas(code), gas(new.end.code)
     except AssemblyError:
         return None
     return [*lines, *jump], [*(lines[i] for i in new.order), *jump]

@@ -74,8 +74,7 @@ def _described(document: Document, answer: Ordered, begin: int, orderer: Orderer
         cycles = int(answer.before[k]), int(answer.after[k]), float(answer.loop_before[k]), float(answer.loop_after[k])
         changes.append(Change(begin + k, place, order, *cycles))
     for k, instruction in answer.unsupported.items():
-        reason = f"the model of {orderer.target} does not know {instruction.hex()}"
-        faults.append(Fault(document.blocks[begin + k].place, reason, "install llvm-mca 19, or take --by imitator"))
+        faults.append(orderer.unknown(document.blocks[begin + k].place, instruction))
     statuses = Counter(Status(number).name.lower() for number in answer.status.tolist())
     return Orders(changes, statuses, faults)
 

@@ -67,8 +67,7 @@ class LineOrderer:
                 rewritten[places[k]] = with_code(lines[places[k]], new_code)
         statuses["bad"] = len(faults)
         for k, instruction in ordered.unsupported.items():
-            text = f"the model of {self._orderer.target} does not know {instruction.hex()}"
-            faults[places[k]] = Fault("", text, "install llvm-mca 19, or take --by imitator")
+            faults[places[k]] = self._orderer.unknown("", instruction)
         counts = np.bincount(status, minlength=len(Status)).tolist()
         statuses.update({Status(number).name.lower(): count for number, count in enumerate(counts)})
         compared = (status == Status.CHANGED) & (ordered.before != UNKNOWN)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import IntEnum
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from iced_x86 import Decoder
 
 from learned_schedulers.blocks.dag.conflicts import LONGEST
 from learned_schedulers.blocks.dag.dependencies import Conflicts
@@ -17,17 +19,20 @@ from learned_schedulers.blocks.dag.memory_order import BlockConflicts, Mark, Mem
 from learned_schedulers.blocks.dag.topology import count_violations
 from learned_schedulers.blocks.order.confirmation import Confirmer, NewOrder
 from learned_schedulers.blocks.order.methods import WITHOUT_PROCESSOR, Batch, By, Piece, proposer
-from learned_schedulers.blocks.order.targets import FUSING, Target
+from learned_schedulers.blocks.order.reasons import text
+from learned_schedulers.blocks.order.targets import FUSING, TARGETS, Target
 from learned_schedulers.blocks.problems.batches import by_length
 from learned_schedulers.blocks.problems.store import BlockStore, Edges
 from learned_schedulers.blocks.processors import llvm_mca, model
 from learned_schedulers.blocks.processors.chips import Chip
 from learned_schedulers.blocks.read.distinct import numbered
+from learned_schedulers.blocks.read.document import Fault
 from learned_schedulers.blocks.read.forms import Forms
 from learned_schedulers.blocks.read.leaks import MOST_FOLLOWING, masked
 from learned_schedulers.blocks.read.terminators import Terminator
 
 UNKNOWN = -1  # cycles
+_chip = cache(Chip)
 _PINNED = bytes(mark | Mark.FIXED if mark & Mark.FUSED else mark for mark in range(256))
 
 
@@ -112,6 +117,17 @@ class Orderer:
         if self._confirmer is not None:
             _confirm(ordered, codes, ends or [Terminator()] * len(codes), self._confirmer)
         return ordered
+
+    def unknown(self, place: str, instruction: bytes) -> Fault:
+        """What is said of a block whose instruction the model does not know."""
+        name = text(Decoder(64, instruction).decode()).split()[0]
+        remedies = ["take --by imitator"]
+        if missing := self._chip.missing(instruction):
+            remedies.insert(0, missing)
+        elif knowing := [target for target in TARGETS if not _chip(target).reason(instruction)]:
+            remedies.append(f"--for {knowing[0]}")
+        reason = f"the model of {self.target} does not know {name} ({instruction.hex()})"
+        return Fault(place, reason, ", or ".join(remedies))
 
     def _parts(
         self, codes: Sequence[bytes], marks: Sequence[bytes] | None

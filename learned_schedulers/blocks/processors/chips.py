@@ -23,6 +23,7 @@ from learned_schedulers.blocks.processors.instruction_classes import (
     class_of,
     shape,
 )
+from learned_schedulers.blocks.processors.prefixes import without_hints
 from learned_schedulers.blocks.processors.renaming import RegisterWords
 
 _COSTS = (
@@ -79,15 +80,18 @@ class Chip:
 
     def reason(self, code: bytes) -> str:
         """Why an instruction is unsupported; empty if it is supported. Raises LlvmMcaError if llvm-mca fails."""
-        described = _class(code, Decoder(64, code).decode())
-        return self._table.reason(code if described is None else described.code)
+        return self._table.reason(_class_code(code))
+
+    def missing(self, code: bytes) -> str:
+        """What to install so that the costs of an unsupported instruction are measured; empty if nothing helps."""
+        return self._table.missing(_class_code(code))
 
     def _described(self, codes: Sequence[bytes]) -> tuple[Processor, np.ndarray]:
         """The processor with these U instructions alone, and their classes, (U,)."""
         classes = np.empty(len(codes), np.int64)
         registers = np.zeros((len(codes), MOST_REGISTERS), np.int64)
         new_classes: dict[Shape | bytes, InstructionClass] = {}
-        for row, code in enumerate(codes):
+        for row, code in enumerate(map(without_hints, codes)):
             instruction = Decoder(64, code).decode()
             key, names = shape(instruction)
             number = self._numbers.get(key)
@@ -165,6 +169,13 @@ def _class(code: bytes, instruction: Instruction) -> InstructionClass | None:
         return class_of(instruction)
     except ValueError:
         return None
+
+
+def _class_code(code: bytes) -> bytes:
+    """The code of an instruction's class; that of the instruction if it has none."""
+    code = without_hints(code)
+    described = _class(code, Decoder(64, code).decode())
+    return code if described is None else described.code
 
 
 def _columns(costs: Processor) -> list[np.ndarray]:

@@ -18,6 +18,7 @@ import numpy as np
 from learned_schedulers.blocks.processors import llvm_mca
 from learned_schedulers.blocks.processors.costs import PER_INSTRUCTION, Processor, joined, processor
 from learned_schedulers.blocks.processors.llvm_mca import LlvmMcaError
+from learned_schedulers.blocks.processors.prefixes import on_older
 from learned_schedulers.blocks.processors.renaming import RegisterWords
 from learned_schedulers.blocks.processors.settings import Judge
 
@@ -119,7 +120,8 @@ class ClassTable:
     def rows(self, codes: Sequence[bytes]) -> list[int]:
         """The row of `costs` of each class. llvm-mca is asked once for all that are new; `costs` is another one then.
 
-        Without llvm-mca, new classes are unsupported. Raises LlvmMcaError if llvm-mca fails.
+        A processor without `tzcnt` has the costs of `bsf` for it, which it executes. Without llvm-mca, new classes are
+        unsupported. Raises LlvmMcaError if llvm-mca fails.
         """
         rows = self._rows(codes)
         new_codes = list(dict.fromkeys(code for code, row in zip(codes, rows, strict=True) if row < 0))
@@ -129,7 +131,12 @@ class ClassTable:
             self._messages += messages
             self.costs = joined(self.costs, described)
             rows = self._rows(codes)
-        return [self._not_shipped if row < 0 else row for row in rows]
+        rows = [self._not_shipped if row < 0 else row for row in rows]
+        unknown = [k for k, row in enumerate(rows) if not self.costs.is_supported[row]]
+        for k, other in zip(unknown, self._rows([on_older(codes[k]) for k in unknown]), strict=True):
+            if other >= 0 and self.costs.is_supported[other]:
+                rows[k] = other
+        return rows
 
     def _rows(self, codes: Sequence[bytes]) -> list[int]:
         """The row of each class that has one, -1 of the others."""
@@ -144,10 +151,16 @@ class ClassTable:
         if self.costs.is_supported[row]:
             return ""
         if row == self._not_shipped:
-            if self._binary is not None:
-                return f"its costs are not shipped, and pandas and pyarrow read what llvm-mca measures: {_EXTRA}"
-            return f"its costs are not shipped; llvm-mca {llvm_mca.VERSION} measures them: {llvm_mca.INSTALL} (as root)"
+            return f"its costs are not shipped: {self.missing(code)}"
         return self._messages[row] or f"the model of {self._name} has too few units for it"
+
+    def missing(self, code: bytes) -> str:
+        """What to install so that llvm-mca measures a class; empty if that would change nothing."""
+        if (self._binary is not None and _reads_answers()) or self._rows([code])[0] >= 0:
+            return ""
+        if self._binary is not None:
+            return f"install pandas and pyarrow, which read what llvm-mca measures ({_EXTRA})"
+        return f"install llvm-mca {llvm_mca.VERSION}, which measures them ({llvm_mca.INSTALL}, as root)"
 
     def _described(self, codes: Sequence[bytes]) -> tuple[Processor, list[str]]:
         """Rows of new classes by llvm-mca, measured beside others that show which groups of units there are."""

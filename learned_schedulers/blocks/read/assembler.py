@@ -23,7 +23,16 @@ _MEMORY_BYTES, _FILE_BYTES = 4 << 30, 512 << 20  # that it may use; the object o
 _ALLOCATED, _EXECUTABLE = 0x2, 0x4  # SHF_ALLOC, SHF_EXECINSTR
 _MESSAGE = re.compile(r"^(.*?):(\d+): (?:Error|Fatal error): (.*)$", re.MULTILINE)
 _MESSAGES = 3
+# Clang's tables of symbols for the linker, which GNU's assembler does not know. They stand at no place in the code.
+_TABLES = re.compile(rb"^[ \t]*\.(?:addrsig(?:_sym)?|cg_profile)(?:[ \t][^\n;]*)?$", re.MULTILINE)
 
+GROUP = 17  # SHT_GROUP, the type of sections that list others
+_NULL, _SYMBOLS, _STRINGS, _RELOCATIONS, _RESERVED = 0, 2, 3, 4, 8  # SHT_NULL, SYMTAB, STRTAB, RELA, NOBITS
+_MOST_SECTIONS = 0xFF00  # whose numbers a symbol can hold
+_HEADER = np.dtype(
+    [("name", "<u4"), ("type", "<u4"), ("flags", "<u8"), ("address", "<u8"), ("offset", "<u8"), ("size", "<u8"),
+     ("link", "<u4"), ("info", "<u4"), ("alignment", "<u8"), ("entry", "<u8")]
+)  # fmt: skip
 RELOCATION = np.dtype([("offset", "<u8"), ("info", "<u8"), ("addend", "<i8")])
 SYMBOL = np.dtype(
     [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
@@ -109,10 +118,13 @@ def _refused(stderr: str, returncode: int) -> Refused:
 
 
 def object_of(text: bytes, options: tuple[str, ...] = ()) -> bytes:
-    """The object file of a text. Raises Refused, and Unreadable if there is no assembler or it takes too long."""
+    """The object file of a text without Clang's tables of symbols.
+
+    Raises Refused, and Unreadable if there is no assembler or it takes too long.
+    """
     environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
     with tempfile.TemporaryDirectory(prefix="order-") as folder:
-        Path(folder, "input.s").write_bytes(text)
+        Path(folder, "input.s").write_bytes(_TABLES.sub(b"", text))
         # Without the map, debug information that the assembler makes up would name the temporary folder.
         command = ["as", "--64", *options, "--debug-prefix-map", f"{folder}=.", "-o", "output.o", "input.s"]
         try:
@@ -137,46 +149,60 @@ def object_of(text: bytes, options: tuple[str, ...] = ()) -> bytes:
         return output.read_bytes()
 
 
+def _bytes_of(content: bytes, header: np.void) -> bytes:
+    offset, size = int(header["offset"]), int(header["size"])
+    if offset + size > len(content):
+        raise ValueError("a section ends beyond the file")
+    return content[offset : offset + size]
+
+
+def _section(index: int, content: bytes, header: np.void, names: bytes, relocations: np.ndarray) -> Section:
+    start, kind, flags, _, _, size, _, _, alignment, entry = header.item()
+    name = names[start : names.index(b"\0", start)].decode("utf-8", "replace")
+    return Section(
+        index=index,
+        name=name,
+        shape=(name, kind, flags, alignment, entry),
+        size=size,
+        content=b"" if kind == _RESERVED else _bytes_of(content, header),
+        executable=bool(flags & _EXECUTABLE) and kind != _RESERVED,
+        loaded=bool(flags & _ALLOCATED),
+        relocations=relocations,
+    )
+
+
 def parsed(content: bytes) -> Assembled:
-    """An object file of the assembler. Raises Refused if it has a form that the assembler does not write for x86-64."""
+    """An object file of the assembler. Raises Refused if it has a form that the assembler does not write for x86-64.
+
+    Raises Unreadable for an object with too many sections.
+    """
     try:
         elf = ELFFile(io.BytesIO(content))
         if elf.header["e_machine"] != "EM_X86_64" or elf.elfclass != 64:
             raise Refused("the assembler does not write objects for x86-64")
+        count = elf.num_sections()
+        if count > _MOST_SECTIONS:
+            raise Unreadable(
+                f"its object has {count:,} sections, and at most {_MOST_SECTIONS:,} can be read", "divide the file"
+            )
+        headers = np.frombuffer(content, _HEADER, count, elf.header["e_shoff"])
+        names = _bytes_of(content, headers[elf.get_shstrndx()])
         relocations: dict[int, np.ndarray] = {}
         symbols, strings = np.zeros(0, SYMBOL), np.zeros(0, np.uint8)
-        plain = []
-        for index, section in enumerate(elf.iter_sections()):
-            kind = section["sh_type"]
-            if kind == "SHT_RELA":
-                table = np.frombuffer(section.data(), RELOCATION)
-                relocations[section["sh_info"]] = table[np.argsort(table["offset"], kind="stable")]
-            elif kind == "SHT_SYMTAB":
-                symbols = np.frombuffer(section.data(), SYMBOL)
-                strings = np.frombuffer(elf.get_section(section["sh_link"]).data(), np.uint8)
-            elif kind not in ("SHT_STRTAB", "SHT_NULL"):
-                plain.append((index, section))
+        for header in headers[headers["type"] == _RELOCATIONS]:
+            table = np.frombuffer(_bytes_of(content, header), RELOCATION)
+            relocations[int(header["info"])] = table[np.argsort(table["offset"], kind="stable")]
+        for header in headers[headers["type"] == _SYMBOLS]:
+            symbols = np.frombuffer(_bytes_of(content, header), SYMBOL)
+            strings = np.frombuffer(_bytes_of(content, headers[header["link"]]), np.uint8)
         none = np.zeros(0, RELOCATION)
         sections = {
-            index: Section(
-                index=index,
-                name=section.name,
-                shape=(
-                    section.name,
-                    section["sh_type"],
-                    section["sh_flags"],
-                    section["sh_addralign"],
-                    section["sh_entsize"],
-                ),
-                size=section["sh_size"],
-                content=b"" if section["sh_type"] == "SHT_NOBITS" else bytes(section.data()),
-                executable=bool(section["sh_flags"] & _EXECUTABLE) and section["sh_type"] != "SHT_NOBITS",
-                loaded=bool(section["sh_flags"] & _ALLOCATED),
-                relocations=relocations.get(index, none),
-            )
-            for index, section in plain
+            index: _section(index, content, headers[index], names, relocations.get(index, none))
+            for index in np.flatnonzero(~np.isin(headers["type"], (_NULL, _SYMBOLS, _STRINGS, _RELOCATIONS))).tolist()
         }
-    except (ELFError, ValueError) as error:
+    except Unreadable:
+        raise
+    except (ELFError, ValueError, IndexError) as error:
         raise Refused(f"its output is no object file that can be read ({error})") from error
     return Assembled(sections, symbols, strings)
 

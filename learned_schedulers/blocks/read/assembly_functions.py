@@ -15,11 +15,11 @@ import numpy as np
 from iced_x86 import Decoder, FlowControl, Instruction, OpKind
 
 from learned_schedulers.blocks.dag.frames import frame_marks
-from learned_schedulers.blocks.read.listing import Listing, branches
+from learned_schedulers.blocks.read.joined_code import SHIFT
+from learned_schedulers.blocks.read.listing import Listing
 from learned_schedulers.blocks.read.statements import PADDING, Kind, Source
 
 _TARGET = re.compile(r"(?:notrack\s+|bnd\s+)*\S+\s+([\w.$]+)(?:@(?:PLT|plt))?")
-_NOWHERE = (np.zeros(0, np.int64), np.zeros(0, np.int64))
 _ENDS = (FlowControl.RETURN, FlowControl.UNCONDITIONAL_BRANCH, FlowControl.INDIRECT_BRANCH, FlowControl.CALL,
          FlowControl.INDIRECT_CALL, FlowControl.EXCEPTION, FlowControl.INTERRUPT)  # fmt: skip
 
@@ -77,7 +77,6 @@ class _Frames:
                 self._jumps.append((self._labels[target], line))
         self._jumps.sort()
         self._jump_labels = np.array([label for label, _ in self._jumps], np.int64)
-        self._branches = branches(part)
         self._opaque_names = frozenset(
             name
             for statement in source.statements
@@ -122,11 +121,11 @@ class _Frames:
             outside = not function.first <= jump < function.last
             if outside and label > begin:
                 return True
-        section, low_offset = int(self._part.section[first]), int(self._part.begin[first])
-        high_offset = int(self._part.end[last - 1])
-        starts, targets = self._branches.get(section, _NOWHERE)
-        low, high = np.searchsorted(targets, (low_offset + 1, high_offset)).tolist()
-        if np.any((starts[low:high] < low_offset) | (starts[low:high] >= high_offset)):
+        section = int(self._part.section[first]) << SHIFT
+        low_key, high_key = section + int(self._part.begin[first]), section + int(self._part.end[last - 1])
+        starts, targets = self._part.branches
+        low, high = np.searchsorted(targets, (low_key + 1, high_key)).tolist()
+        if np.any((starts[low:high] < low_key) | (starts[low:high] >= high_key)):
             return True
         if any(
             self._source.statements[line].kind == Kind.LABEL

@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from learned_schedulers.blocks.read.joined_code import SHIFT
 from learned_schedulers.blocks.read.listing import Listing
-
-SHIFT = 40
 
 
 class Finder:

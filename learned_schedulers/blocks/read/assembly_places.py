@@ -16,9 +16,10 @@ import numpy as np
 
 from learned_schedulers.blocks.read.assembler import relocation_symbols, relocation_types
 from learned_schedulers.blocks.read.assembly_areas import Areas, components, entered_anywhere
-from learned_schedulers.blocks.read.assembly_keys import SHIFT, Addresses, Finder, ends_of, joined
+from learned_schedulers.blocks.read.assembly_keys import Addresses, Finder, ends_of, joined
 from learned_schedulers.blocks.read.assembly_names import Names
-from learned_schedulers.blocks.read.listing import Listing, branches
+from learned_schedulers.blocks.read.joined_code import SHIFT
+from learned_schedulers.blocks.read.listing import Listing
 from learned_schedulers.blocks.read.statements import DEBUG_SECTION, Kind, Source
 
 _FUNCTIONS = (2, 10)  # types of symbols: functions, and resolvers of indirect functions
@@ -58,8 +59,7 @@ def places(source: Source, part: Listing, names: Names) -> Places:
     begins = np.unique(keys_of_symbols[is_function & is_code[sections]])
 
     transfers, holding, arriving, guessed = _of_relocations(part, finder, keys_of_symbols, is_code, names)
-    unread = [(index << SHIFT) + targets for index, (_, targets) in branches(part).items()]
-    arrivals = np.unique(np.concatenate([begins, transfers.key, arriving, *unread]))
+    arrivals = np.unique(np.concatenate([begins, transfers.key, arriving, part.branches[1]]))
     addresses = joined([
         *holding, _of_operands(part),
         Addresses.of(_of_symbols(source, part, keys_of_symbols, types, is_code)),
@@ -147,34 +147,48 @@ def _of_relocations(
     addresses: list[Addresses] = []
     entries: list[np.ndarray] = [np.zeros(0, np.int64)]
     guesses: list[np.ndarray] = [np.zeros(0, np.int64)]
-    sections = part.object.symbols["section"].astype(np.int64)
     in_tables = _table_ranges(part, names)
     for section in part.object.sections.values():
-        if not len(section.relocations) or section.name.startswith(_SKIPPED) or DEBUG_SECTION.match(section.name):
+        if not len(section.relocations) or section.executable or _is_skipped(section.name):
             continue
-        symbol, kind = relocation_symbols(section.relocations), relocation_types(section.relocations)
-        to_code = is_code[sections[symbol]]
-        place = section.relocations["offset"].astype(np.int64)[to_code]
-        kind, key = kind[to_code], (keys_of_symbols[symbol] + section.relocations["addend"])[to_code]
+        place, kind, key = _to_code(part, section.relocations, keys_of_symbols, is_code)
+        if not len(place):
+            continue
         relative = np.isin(kind, _RELATIVE)
-        if section.executable:
-            own_place = (section.index << SHIFT) + place
-            holder = finder.at(own_place)
-            read = holder >= 0
-            key = key + np.where(relative & read, ends_of(part, holder) - own_place, 0)
-            is_branch = read & (facts["branch_bytes"][holder] > 0) if len(facts) else read
-            transfers.append(Addresses(key[is_branch], holder[is_branch]))
-            addresses.append(Addresses(key[read & ~is_branch], holder[read & ~is_branch]))
-            addresses += [Addresses.of(key[~read & relative] + distance) for distance in _TO_THE_END]
-            addresses.append(Addresses.of(key[~read & ~relative]))
-            continue
         in_table = np.zeros(len(place), bool)
         for first, last in in_tables.get(section.index, ()):
             in_table |= (first <= place) & (place < last)
         entries.append(key[in_table & ~relative])
         addresses.append(Addresses.of(key[~in_table & ~relative]))
         guesses += _of_distances(place[~in_table & relative], key[~in_table & relative])
+    if len(part.joined.relocations):
+        place, kind, key = _to_code(part, part.joined.relocations, keys_of_symbols, is_code)
+        relative = np.isin(kind, _RELATIVE)
+        number = part.joined.number(place)
+        key_of_place = (part.joined.section[number] << SHIFT) + place - part.joined.first[number]
+        holder = finder.at(key_of_place)
+        read = holder >= 0
+        key = key + np.where(relative & read, ends_of(part, holder) - key_of_place, 0)
+        is_branch = read & (facts["branch_bytes"][holder] > 0) if len(facts) else read
+        transfers.append(Addresses(key[is_branch], holder[is_branch]))
+        addresses.append(Addresses(key[read & ~is_branch], holder[read & ~is_branch]))
+        addresses += [Addresses.of(key[~read & relative] + distance) for distance in _TO_THE_END]
+        addresses.append(Addresses.of(key[~read & ~relative]))
     return joined(transfers), addresses, np.concatenate(entries), np.concatenate(guesses)
+
+
+def _is_skipped(section: str) -> bool:
+    return section.startswith(_SKIPPED) or bool(DEBUG_SECTION.match(section))
+
+
+def _to_code(
+    part: Listing, relocations: np.ndarray, keys_of_symbols: np.ndarray, is_code: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Offset, type and key of the value of those relocations that lead to code, int64 each."""
+    symbol = relocation_symbols(relocations)
+    chosen = is_code[part.object.symbols["section"][symbol]]
+    rows, symbol = relocations[chosen], symbol[chosen]
+    return rows["offset"].astype(np.int64), relocation_types(rows), keys_of_symbols[symbol] + rows["addend"]
 
 
 def _distances(part: Listing, rows: np.ndarray) -> np.ndarray:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import count
 
 import numpy as np
 from iced_x86 import Decoder
 
-from learned_schedulers.blocks.read.assembler import Assembled, assemble, relocation_types
+from learned_schedulers.blocks.read.assembler import GROUP, Assembled, assemble, relocation_types
 from learned_schedulers.blocks.read.forms import Forms
+from learned_schedulers.blocks.read.joined_code import SHIFT, JoinedCode
 from learned_schedulers.blocks.read.statements import Kind, Source
 
 # Relocations of single instructions (System V psABI, table 4.9), by number. The linker may change an instruction that
@@ -42,12 +44,18 @@ class Listing:
     movable: np.ndarray  # bool: it may move, as far as its bytes and relocations tell
     forms: Forms
     object: Assembled  # of the text as it is
+    joined: JoinedCode  # of `object`
     places: dict[int, tuple[int, int]]  # line of a label or an assignment whose place is wanted -> section, offset
 
     def code(self, index: int) -> bytes:
         """The bytes of an instruction."""
         content = self.object.sections[int(self.section[index])].content
         return content[int(self.begin[index]) : int(self.end[index])]
+
+    @cached_property
+    def branches(self) -> tuple[np.ndarray, np.ndarray]:
+        """All direct branches inside sections of code: keys of their ends, and of their targets; by target."""
+        return _branches(self)
 
 
 class NotUnderstood(ValueError):
@@ -101,7 +109,7 @@ def _equal(plain: Assembled, labelled: Assembled, n_labels: int) -> bool:
         other = labelled.sections[index]
         if (section.shape, section.size) != (other.shape, other.size):
             return False
-        if section.content != other.content and section.shape[1] != "SHT_GROUP":
+        if section.content != other.content and section.shape[1] != GROUP:
             return False
         if any(not np.array_equal(section.relocations[f], other.relocations[f]) for f in ("offset", "addend")):
             return False
@@ -118,34 +126,35 @@ def _follows_prefix(code: np.ndarray, begin: np.ndarray, end: np.ndarray) -> np.
     return (begin > 0) & ~inside[before] & _FULL_PREFIXES[code[before]]
 
 
-def _swallowed(content: bytes, begin: np.ndarray, end: np.ndarray, forms: Forms) -> np.ndarray:
+def _swallowed(joined: JoinedCode, begin: np.ndarray, end: np.ndarray, forms: Forms) -> np.ndarray:
     """Indices of instructions into which one may reach that begins in bytes before them, which people wrote as data.
 
-    begin, end: ascending, of all instructions of a section.
+    begin, end: ascending positions of all instructions.
     """
-    code = np.frombuffer(content, np.uint8)
-    gap_begin, gap_end = np.r_[0, end], np.r_[begin, len(code)]
-    gaps = np.flatnonzero((gap_end > gap_begin) & (gap_end < len(code)))
-    decoded = forms.decode(code, gap_begin[gaps], gap_end[gaps])
+    gap_begin, gap_end = joined.gaps(begin, end)
+    number = joined.number(gap_begin)
+    inner = gap_end < joined.last[number]
+    gap_begin, gap_end, number = gap_begin[inner], gap_end[inner], number[inner]
+    decoded = forms.decode(joined.content, gap_begin, gap_end)
     reached: list[int] = []
-    for gap in gaps[~decoded.whole].tolist():
-        first = last = gap  # `gap` is the index of the instruction after it
+    for gap in np.flatnonzero(~decoded.whole).tolist():
+        last_byte = int(joined.last[number[gap]])
+        stop = int(np.searchsorted(begin, last_byte))  # instructions of this section end here
+        first = last = int(np.searchsorted(begin, gap_end[gap]))  # the instruction after the gap
         for k in range(gap_begin[gap], gap_end[gap]):  # whichever byte it begins with
             place = k
-            for instruction in Decoder(64, content[k : int(gap_end[gap]) + _REACH], ip=k):
+            code = joined.content[k : min(int(gap_end[gap]) + _REACH, last_byte)].tobytes()
+            for instruction in Decoder(64, code, ip=k):
                 place = instruction.next_ip
-                if place >= gap_end[gap] and place in end[gap : gap + _REACH]:
+                if place >= gap_end[gap] and place in end[first : min(first + _REACH, stop)]:
                     break
             last = max(last, int(np.searchsorted(end, place, "left")))
-        reached += range(first, min(last, len(begin) - 1) + 1)
+        reached += range(first, min(last, stop - 1) + 1)
     return np.array(reached, np.int64)
 
 
-def _instructions(
-    section_code: bytes, begin: np.ndarray, end: np.ndarray, forms: Forms
-) -> tuple[np.ndarray, np.ndarray]:
-    """Whether each range is exactly one instruction, and its form; (n,) bool, (n,) int32."""
-    code = np.frombuffer(section_code, np.uint8)
+def _instructions(code: np.ndarray, begin: np.ndarray, end: np.ndarray, forms: Forms) -> tuple[np.ndarray, np.ndarray]:
+    """Whether each range of `code` is exactly one instruction, and its form; (n,) bool, (n,) int32."""
     decoded = forms.decode(code, begin, end)
     alone = decoded.whole & (np.diff(decoded.first) == 1)
     form = np.zeros(len(begin), np.int32)
@@ -158,9 +167,11 @@ def _instructions(
 def _relocation_facts(
     listing_begin: np.ndarray, listing_end: np.ndarray, facts: np.ndarray, relocations: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of instructions with ascending offsets: linked, relocated, and whether all relocations let it move."""
+    """Of instructions at ascending positions: linked, relocated, and whether all relocations let it move."""
     linked, relocated = np.zeros((2, len(listing_begin)), bool)
     free = np.ones(len(listing_begin), bool)
+    if not len(listing_begin):
+        return linked, relocated, free
     offset = relocations["offset"].astype(np.int64)
     kind = relocation_types(relocations)
     owner = np.searchsorted(listing_begin, offset, "right") - 1
@@ -201,61 +212,53 @@ def listing(source: Source, options: tuple[str, ...] = (), place_lines: Sequence
     executable[[index for index, part in plain.sections.items() if part.executable]] = True
     usable = (section[0] == section[1]) & executable[section[0]] & (value[0] < value[1])
     line, section, begin, end = line[usable], section[0][usable], value[0][usable], value[1][usable]
-    forms = Forms()
+    forms, joined = Forms(), JoinedCode.of(plain)
     alone, form = np.zeros(len(line), bool), np.zeros(len(line), np.int32)
     linked, relocated, free = np.zeros((3, len(line)), bool)
-    for index, rows in by_section(section, begin):
-        alone[rows], form[rows] = _instructions(plain.sections[index].content, begin[rows], end[rows], forms)
-        rows = rows[alone[rows]]
-        linked[rows], relocated[rows], free[rows] = _relocation_facts(
-            begin[rows], end[rows], forms.facts[form[rows]], plain.sections[index].relocations
-        )
-        free[rows[_swallowed(plain.sections[index].content, begin[rows], end[rows], forms)]] = False
+    begins, ends = joined.position(section, begin), joined.position(section, end)
+    rows = np.argsort(begins, kind="stable")  # subsections come later in the section than in the text
+    alone[rows], form[rows] = _instructions(joined.content, begins[rows], ends[rows], forms)
+    rows = rows[alone[rows]]
+    linked[rows], relocated[rows], free[rows] = _relocation_facts(
+        begins[rows], ends[rows], forms.facts[form[rows]], joined.relocations
+    )
+    free[rows[_swallowed(joined, begins[rows], ends[rows], forms)]] = False
     movable = free & forms.facts["plain"][form]
     keep = np.flatnonzero(alone)
     return Listing(
         line[keep], section[keep], begin[keep], end[keep], form[keep], linked[keep], relocated[keep], movable[keep],
-        forms, plain, places,
+        forms, plain, joined, places,
     )  # fmt: skip
 
 
 def by_section(section: np.ndarray, begin: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Each section, and the indices of its instructions by ascending offset.
-
-    Subsections come later in the section than in the text.
-    """
+    """Each section, and the indices of its instructions by ascending offset."""
     order = np.lexsort((begin, section))
     numbers, first = np.unique(section[order], return_index=True)
     yield from zip(numbers.tolist(), np.split(order, first[1:]), strict=False)
 
 
-def branches(part: Listing) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """All direct branches inside each section of code: offsets of their ends, and of their targets; by target."""
-    rows = dict(by_section(part.section, part.begin)) if len(part.line) else {}
-    none = np.zeros(0, np.int64)
-    sections = part.object.sections.items()
-    return {index: _branches(part, index, rows.get(index, none)) for index, s in sections if s.executable}
-
-
-def _branches(part: Listing, index: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    section = part.object.sections[index]
-    code = np.frombuffer(section.content, np.uint8)
-    begin, end, form = part.begin[rows], part.end[rows], part.form[rows]
-    # The bytes between instructions that are understood.
-    gap_begin, gap_end = np.r_[0, end], np.r_[begin, len(code)]
-    gaps = gap_end > gap_begin
-    decoded = part.forms.decode(code, gap_begin[gaps], gap_end[gaps])
-    within = np.cumsum(part.forms.facts["length"][decoded.form].astype(np.int64))
-    base = np.repeat(gap_begin[gaps] - np.r_[0, within][decoded.first[:-1]], np.diff(decoded.first))
+def _branches(part: Listing) -> tuple[np.ndarray, np.ndarray]:
+    joined = part.joined
+    code, begin = joined.content, joined.position(part.section, part.begin)
+    rows = np.argsort(begin, kind="stable")
+    begin, end, form = begin[rows], begin[rows] + (part.end - part.begin)[rows], part.form[rows]
+    gap_begin, gap_end = joined.gaps(begin, end)  # of the bytes between instructions that are understood
+    decoded = part.forms.decode(code, gap_begin, gap_end)
+    facts = part.forms.facts
+    within = np.cumsum(facts["length"][decoded.form].astype(np.int64))
+    base = np.repeat(gap_begin - np.r_[0, within][decoded.first[:-1]], np.diff(decoded.first))
     all_end, all_form = np.r_[end, base + within], np.r_[form, decoded.form]
-    sizes = part.forms.facts["branch_bytes"][all_form]
+    sizes = facts["branch_bytes"][all_form]
     ends, targets = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for size in (1, 2, 4):
         last = all_end[sizes == size]
-        last = last[~np.isin(last - size, section.relocations["offset"].astype(np.int64))]
+        last = last[~np.isin(last - size, joined.relocations["offset"].astype(np.int64))]
         raw = np.ascontiguousarray(code[(last - size)[:, None] + np.arange(size)])
         ends.append(last)
         targets.append(last + raw.view(f"<i{size}")[:, 0])
     all_ends, all_targets = np.concatenate(ends), np.concatenate(targets)
-    order = np.argsort(all_targets, kind="stable")
-    return all_ends[order], all_targets[order]
+    number = joined.number(all_ends - 1)
+    key = (joined.section[number] << SHIFT) - joined.first[number]
+    order = np.argsort(key + all_targets, kind="stable")
+    return (key + all_ends)[order], (key + all_targets)[order]

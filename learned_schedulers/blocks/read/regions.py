@@ -1,6 +1,7 @@
 """Marked regions of a file: of llvm-mca and OSACA, by comments, and of IACA, by instructions.
 
-If a file has a region, only code inside a region is ordered. The marks themselves stay.
+If a file has a region, only code inside a region is ordered. The marks themselves stay. A comment that says where LLVM
+has a barrier of the compiler (of `atomic_signal_fence`) is a mark too.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Mapping, Sequence
 _MARK = re.compile(r"(?:#|/\*|//)\s*(LLVM-MCA|OSACA)-(BEGIN|END)\b[ \t]*([^\r\n*]*)")
 # Marks of tools that are not understood: only nothing crosses them.
 _OTHER_MARK = re.compile(r"(?:#|/\*|//).*\b[A-Z][A-Z0-9]*[-_](?:[A-Z0-9]+[-_])*(?:BEGIN|END|START|STOP|MARKER)\b")
+_BARRIER = re.compile(r"\s*#\s*MEMBARRIER\b")  # LLVM's word for a barrier of the compiler, which is no instruction
 IACA = {True: bytes.fromhex("bb6f000000646790"), False: bytes.fromhex("bbde000000646790")}  # mov ebx, 111 and 222
 
 
@@ -35,7 +37,7 @@ def commented_regions(lines: Sequence[str]) -> tuple[list[bool], list[bool]] | N
             elif not name and len(names) == 1:
                 names.clear()
         inside.append(match is None and any(open_regions.values()))
-        marks.append(match is not None or bool(_OTHER_MARK.search(line)))
+        marks.append(match is not None or bool(_OTHER_MARK.search(line) or _BARRIER.match(line)))
     if not any(marks):
         return None
     return inside if has_regions else [True] * len(lines), marks

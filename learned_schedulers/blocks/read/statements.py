@@ -54,6 +54,7 @@ SECTIONS = frozenset({".text", ".data", ".bss", ".section", ".pushsection", ".po
 _NAMES = {
     *(".type", ".size", ".globl", ".global", ".weak", ".local", ".hidden", ".internal", ".protected", ".file"),
     *(".ident", ".att_syntax", ".intel_syntax", ".code64", ".comm", ".lcomm", ".symver", ".weakref"),
+    *(".addrsig", ".addrsig_sym", ".cg_profile"),
 }
 _OPENING = {".macro", ".rept", ".rep", ".irp", ".irpc", ".irep", ".irepc"}
 _CLOSING = {".endm", ".endr", ".endif", ".endc"}

@@ -193,3 +193,35 @@ def test_without_llvm_mca_the_command_says_what_to_install(monkeypatch: pytest.M
     monkeypatch.setenv("PATH", "")
     with pytest.raises(ValueError, match="apt-get install llvm-19, or say --no-confirm"):
         Confirmer("atom")
+
+
+@needs_as
+def test_what_an_older_processor_executes_is_asked_about(binary: str) -> None:
+    """`rep bsf` runs as `bsf` on atom, which llvm-mca does not say."""
+    texts = ["movq (%rdi), %rax", "rep bsfq %rax, %rcx", "imulq %rcx, %rdx", "leaq 3(%rsi), %r8", "imulq %r8, %rdx"]
+    order = (0, 3, 1, 2, 4)
+    newer, older = (code("\n".join(texts).replace("rep bsfq", name)) for name in ("rep bsfq", "bsfq"))
+    assert newer != older
+    first, second = Confirmer("atom").cycles([NewOrder(each, order, Terminator()) for each in (newer, older)])
+    assert first == second and first.confirms(False)
+    [unknown] = Confirmer("atom").cycles([NewOrder(bytes.fromhex("f30fb8c890"), (1, 0), Terminator())])
+    assert not unknown.confirms(False)
+
+
+@pytest.mark.parametrize(
+    ("instruction", "has_llvm_mca", "remedy"),
+    [
+        ("f30fb8c8", True, "take --by imitator, or --for silvermont"),  # popcnt, which other models know
+        ("f30fb8c8", False, "take --by imitator, or --for silvermont"),
+        ("e410", False, "install llvm-mca 19, which measures them (apt-get install llvm-19, as root), or take --by i"),
+        ("0f0b", True, "take --by imitator"),
+    ],
+)
+def test_the_remedy_for_an_unknown_instruction_is_true(
+    instruction: str, has_llvm_mca: bool, remedy: str, binary: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(llvm_mca, "find", lambda: binary if has_llvm_mca else None)
+    fault = Orderer("list", "atom", "tso").unknown("lines 1-2", bytes.fromhex(instruction))
+    assert fault.place == "lines 1-2" and fault.remedy.startswith(remedy), fault
+    assert has_llvm_mca <= ("install" not in fault.remedy)
+    assert fault.reason.startswith("the model of atom does not know ")

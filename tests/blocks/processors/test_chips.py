@@ -122,6 +122,30 @@ def test_what_a_processor_lacks_is_unsupported() -> None:
     assert "unsupported" in atom.reason(bytes.fromhex("c5f458d0"))
 
 
+@pytest.mark.parametrize(
+    ("newer", "older"),
+    [
+        ("f3480fbcc8", "480fbcc8"),  # rep bsf rcx, rax
+        ("f3440fbc4c8810", "440fbc4c8810"),  # with memory
+        ("66f3410fbcc9", "66410fbcc9"),
+        ("f3480fbdc8", "480fbdc8"),  # rep bsr
+    ],
+)
+def test_an_older_processor_executes_bsf_for_tzcnt(newer: str, older: str) -> None:
+    atom = Chip("atom")
+    pair = atom.processor([bytes.fromhex(newer), bytes.fromhex(older)])
+    rows = rows_of(pair)
+    assert pair.is_supported.all() and (rows[0] == rows[1]).all() and not atom.reason(bytes.fromhex(newer))
+    assert not atom.processor([bytes.fromhex("f30fb8c8")]).is_supported.any()  # popcnt, which is another opcode
+
+
+@pytest.mark.parametrize("name", PROCESSORS)
+def test_hints_of_lock_elision_cost_nothing(name: str) -> None:
+    for hinted, plain in (("f2f00107", "f00107"), ("f3f00107", "f00107"), ("f28707", "8707"), ("f38907", "8907")):
+        rows = rows_of(Chip(name).processor([bytes.fromhex(hinted), bytes.fromhex(plain)]))
+        assert rows[0].any() and (rows[0] == rows[1]).all()
+
+
 @pytest.mark.parametrize("code", ["", "0f", "06", "4801c34801c3"])
 def test_bytes_that_are_not_one_instruction_are_unsupported(haswell: Chip, code: str) -> None:
     chip = haswell.processor([bytes.fromhex(code), CODES[0]])

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from learned_schedulers.blocks.read import assembler
 from learned_schedulers.blocks.read.assembler import Refused, assemble, relocation_symbols, relocation_types
+from learned_schedulers.blocks.read.forms import Forms
+from learned_schedulers.blocks.read.joined_code import SHIFT
 from learned_schedulers.blocks.read.listing import Listing, NotUnderstood, listing
 from learned_schedulers.blocks.read.statements import scan
 from learned_schedulers.blocks.read.unreadable import Unreadable
-from tests.blocks.read.assembled import needs_as
+from tests.blocks.read.assembled import document, needs_as
 
 pytestmark = needs_as
 
@@ -126,3 +130,50 @@ def test_without_an_assembler(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_options_choose_the_syntax() -> None:
     content = assemble(b"mov eax, ebx\n", ("-msyntax=intel", "-mnaked-reg"))
     assert next(iter(content.sections.values())).content == b"\x89\xd8"
+
+
+BODIES = [  # each ends or begins with bytes that would be something else beside another section's
+    "\tmovl %edi, %eax\n\timull %esi, %eax\n\tjmp far\n\t.byte 0x66",
+    "\tmovl %edi, %eax\n\taddl x(%rip), %eax\n\tcall far\n\tret",
+    "\t.byte 0x0f\n\tmovl %edi, %eax\n\tmovl $x, %ecx\n\tret",
+    "",
+    "\tmovl %ecx, %edx\n1:\tmovl %edi, %eax\n\tjne 1b\n\t.byte 0xe9, 0",
+]
+
+
+def test_a_section_reads_the_same_whatever_stands_beside_it() -> None:
+    """A function for each section, as in C++ with templates."""
+    alone = [rows(f'\t.section .text.f,"ax",@progbits\n{body}\n') for body in BODIES]
+    text = "".join(f'\t.section .text.f{k},"ax",@progbits\n{body}\n' for k, body in enumerate(BODIES))
+    together = [row[1:] for row in rows(text)]
+    assert together == [row[1:] for part in alone for row in part] and len(together) > 10
+    part = listed(text)
+    for index in sorted(part.object.sections):
+        chosen = part.branches[1] >> SHIFT == index
+        base = index << SHIFT
+        assert ((part.branches[1][chosen] - base) < part.object.sections[index].size).all()
+    assert len(part.branches[0]) == 1  # relocations lead to other sections
+
+
+def test_the_steps_of_reading_do_not_grow_with_the_sections(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls, decode = [0], Forms.decode
+
+    def counted(self: Forms, *words: Any) -> Any:
+        calls[0] += 1
+        return decode(self, *words)
+
+    monkeypatch.setattr(Forms, "decode", counted)
+    counts = []
+    for n in (3, 200):
+        text = "".join(f'\t.section .text.f{k},"ax",@progbits\nf{k}:\n{BODIES[1]}\n' for k in range(n))
+        calls[0] = 0
+        assert len(document(text).blocks) == n
+        counts.append(calls[0])
+    assert counts[0] == counts[1]
+
+
+def test_an_object_with_more_sections_than_symbols_can_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assembler, "_MOST_SECTIONS", 20)
+    text = "".join(f'\t.section .text.f{k},"ax",@progbits\n\tret\n' for k in range(30))
+    with pytest.raises(Unreadable, match=r"3\d sections, and at most 20 can be read; divide the file"):
+        document(text)

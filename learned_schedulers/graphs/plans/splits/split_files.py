@@ -56,5 +56,5 @@ def write(path: Path, workload: Workload, devices: np.ndarray) -> None:
     latency = np.inf if workload.backward.any() else cost(workload, devices, "latency")
     if np.isfinite(latency):
         split["totalLatency"] = latency * 1000
-    with replacing(path) as temporary:
+    with replacing(path, follow=True) as temporary:
         temporary.write_text(json.dumps(split, indent=1) + "\n")
