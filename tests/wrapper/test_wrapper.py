@@ -249,7 +249,7 @@ def test_the_assembler_does_not_call_itself_while_gcc_links(folder: Path, enviro
     line = called(printing, folder, environment).stdout.split()
     for _ in range(2):  # by Python, then by the script alone
         for options in (["-flto", "-O2"], ["-flto", "-O2", "-save-temps"]):
-            result = called([*line, *options, "a.c", "-o", "linked"], folder, environment, timeout=60)
+            result = called(["timeout", "60", *line, *options, "a.c", "-o", "linked"], folder, environment)
             assert result.returncode == 0, result.stderr
             assert called(["./linked"], folder, environment).stdout.endswith("a.c\n")
 
