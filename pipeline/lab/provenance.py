@@ -155,13 +155,18 @@ def collect(
         began=min(began).isoformat(timespec="seconds") if began else "unknown",
         settings=dict(settings),
         behaviour=dict(sorted(behaviour.items())),
-        inputs={str(path): digests.of_file(path) for path in sorted(data)},
-        weights={str(path): digests.of_file(path) for path in sorted(weights)},
+        inputs={_name(path): digests.of_file(path) for path in sorted(data)},
+        weights={_name(path): digests.of_file(path) for path in sorted(weights)},
         packages=_versions(),
         processor=machine(),
         baseline=baseline(),
         seeds=sorted(set(seeds)),
     )
+
+
+def _name(path: Path) -> str:
+    """A file as provenance names it: by its place in the repository, where it lies there."""
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
 def commit() -> tuple[str, bool | Unknown]:

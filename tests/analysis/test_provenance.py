@@ -94,3 +94,13 @@ def test_a_tree_is_dirty_by_tracked_files_outside_of_the_reports(
     assert len(head) == 40 and dirty is False
     (tmp_path / "code.py").write_text("b\n")
     assert provenance.commit() == (head, True)
+
+
+def test_files_of_the_repository_have_no_path_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside, outside = tmp_path / "here/a/weights", tmp_path / "elsewhere"
+    inside.parent.mkdir(parents=True)
+    for path in (inside, outside):
+        path.write_bytes(b"content")
+    monkeypatch.chdir(tmp_path / "here")
+    weights = collect("tiny", {}, {}, [], [inside, outside, Path("a/weights")], []).weights
+    assert set(weights) == {"a/weights", str(outside)}
