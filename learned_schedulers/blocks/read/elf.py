@@ -147,8 +147,8 @@ def read_image(data: bytes, compiler: str | None = None, start_up_compiler: str 
     `compiler`, `start_up_compiler`: regular expressions. At least one `.comment` string must match the first, and every
     other one must match one of the two. None: any compiler; then the file need not name it, as programs of
     distributions do not, and where no `.eh_frame` describes functions, symbols may. `text_share`: code beyond this
-    share of `.text` is dropped. If it is below 1, the file may name other compilers: the user states that their code is the
-    dropped part.
+    share of `.text` is dropped. If it is below 1, the file may name other compilers: the user states that their code is
+    the dropped part.
     Raises Unreadable with reason and remedy.
     """
     try:
