@@ -41,7 +41,9 @@ def main(
     if out is not None and any(out.resolve() == path.resolve() for path in files):
         raise ValueError(f"--out {out}: the blocks would take the place of the program; name another file")
     from learned_schedulers.blocks.read.unreadable import Unreadable
+    from learned_schedulers.command.kernels import announce
 
+    announce()
     lines: list[str] = []
     unusable = 0
     for path in files:
