@@ -7,6 +7,7 @@ import os
 import pty
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,7 @@ def test_no_bars_in_a_file(verb: str, folder: Path) -> None:
 
 def test_bars_on_a_terminal(folder: Path) -> None:
     reader, writer = pty.openpty()
+    termios.tcsetwinsize(writer, (24, 80))
     subprocess.run(command("order"), cwd=folder, stderr=writer, check=True)
     os.close(writer)
     text = b""
