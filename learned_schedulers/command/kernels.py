@@ -13,12 +13,12 @@ MESSAGE = "compiling the kernels for this computer, once; this takes about half 
 class _Listener(event.Listener):
     """Says it at the first compilation. What numba has in its cache is not compiled, and causes no event."""
 
-    said = False
+    is_announced = False
 
     def on_start(self, event: event.Event) -> None:
         """numba begins to compile a function."""
-        if not self.said:
-            self.said = True
+        if not self.is_announced:
+            self.is_announced = True
             print(MESSAGE, file=sys.stderr, flush=True)
 
     def on_end(self, event: event.Event) -> None:
