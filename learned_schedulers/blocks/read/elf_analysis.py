@@ -43,6 +43,15 @@ class Analysis(NamedTuple):
         of_function = [self.verdict.reasons[f] for f in self.code.function[self.runs.first].tolist()]
         return [reason or self.obstacles.get(run, "") for run, reason in enumerate(of_function)]
 
+    def without_size(self) -> np.ndarray:
+        """Positions in code that other files see and no function covers, if symbols alone tell the functions."""
+        if any(section.name == ".eh_frame" for section in self.image.sections):
+            return np.zeros(0, np.int64)
+        places = np.unique(np.r_[self.symbols.typed, self.symbols.labels])
+        places = places[self.image.part_at(places) >= 0]
+        outside: np.ndarray = places[function_at(self.functions, places) < 0]
+        return outside
+
 
 def analyse(content: bytes, forms: Forms) -> Analysis:
     """Raises Unreadable for a file that is refused as a whole, and exceptions of `DAMAGE` for a damaged one."""

@@ -290,7 +290,11 @@ def test_without_unwinding_the_sizes_of_functions_count(tmp_path: Path) -> None:
     """As NASM writes objects, and compilers without tables of frames."""
     body = f"{BODY}ret\n"
     sized = f".globl f\n.type f,@function\nf: {BODY}ret\n.size f,.-f\n.quad 5\ng: {body}"
-    assert blocks(read(build(tmp_path, sized, ".s", "-c"), "f.o")) == [BLOCK]
+    elf = read(build(tmp_path, sized, ".s", "-c"), "f.o")
+    assert blocks(elf) == [BLOCK] and not elf.faults
+    elf = read(build(tmp_path, f"{sized}.globl g\n", ".s", "-c"), "f.o")
+    assert blocks(elf) == [BLOCK] and reasons(elf) == ["nothing says where it ends"]
+    assert elf.faults[0].place == ".text+0x10 g" and "its type and size" in elf.faults[0].remedy
     part = sized.replace("f,", "f.cold,").replace("f\n", "f.cold\n").replace("f:", "f.cold:")
     elf = read(build(tmp_path, part, ".s", "-c"), "f.o")
     assert not blocks(elf) and reasons(elf) == [elf_functions.PART]
