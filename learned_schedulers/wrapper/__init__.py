@@ -8,10 +8,11 @@ codes are the compiler's own.
 - `settings.py`: what is asked for, the folders, and the programs that compilers find
 - `command_line.py`: which calls of a compiler are understood
 - `compiler.py`: how the compiler is called; `clang.py`: Clang's steps
-- `assembler.py`: the program in the place of GCC's assembler
+- `assembler.py`: the program in the place of GCC's assembler; `script.py`: the script that goes before it
 - `client.py`: a text to its ordered text: by the cache, the resident process, or at once
 - `resident.py`: the process that keeps what is slow to import, and serves all jobs of a build
 - `job.py`: orders one text
+- `children.py`: programs that are run and waited for
 - `record.py`: a line for each object; `report.py`: what has become of a project's files
 
 Only `job.py` imports more than Python's own library: a compiler is called a thousand times in a build.

@@ -8,25 +8,25 @@ place of this process, with its words as they came.
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import sys
-from collections.abc import Callable
 
-from learned_schedulers.wrapper import record
-from learned_schedulers.wrapper.settings import Settings
+from learned_schedulers.wrapper import children, record
+from learned_schedulers.wrapper.settings import Settings, cache_folder
 
 _WITH_VALUE = {"-o", "-I", "-MD", "--MD", "-G", "--defsym", "-defsym", "--debug-prefix-map"}
 _FOREIGN = {"--32", "--x32", "-32", "-x32", "--version", "--help", "--target-help", "--MD", "-MD"}
 _MOST_BYTES = 1 << 28
 
+TYPE_CHECKING = False  # typing is slow to import
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
 
-Order = Callable[[bytes, str, str], bytes]  # of a text: the name of the settings, the object
+    Order: TypeAlias = Callable[[bytes, str, str], bytes]  # of a text: the name of the settings, the object
 
 
 def main(words: list[str], order: Order | None = None) -> int:
     """words: the name of the settings, then those of the compiler. order: another one than the library's."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
     name, rest = words[0], words[1:]
     real = _real()
     source, output = _files(rest)
@@ -36,19 +36,20 @@ def main(words: list[str], order: Order | None = None) -> int:
     try:
         text = _read(source, is_piped)
         new = (order or _ordered)(text, name, output)
+    except KeyboardInterrupt:
+        os._exit(130)
     except (OSError, ImportError):  # the source is not there; or the library is replaced at this moment
         if is_piped:
             raise
         new = text = b""
     if new != text:
         others = [word for k, word in enumerate(rest) if word != source or _is_value(rest, k)]
-        code, remark = _assemble(real, [*others, "--"], new, quiet=True)
-        if code == 0 and not remark:
+        if _assemble(real, [*others, "--"], new, is_quiet=True) == 0:
             return 0
         record.add(output, {"failed": "the assembler has a remark on the ordered text"})
     if not is_piped:
         os.execv(real, ["as", *rest])
-    return _assemble(real, rest, text)[0]
+    return _assemble(real, rest, text)
 
 
 def _read(source: str, is_piped: bool) -> bytes:
@@ -67,15 +68,12 @@ def _ordered(text: bytes, name: str, output: str) -> bytes:
     return client.ordered(text, Settings.of_name(name), output)
 
 
-def _assemble(real: str, words: list[str], text: bytes, quiet: bool = False) -> tuple[int, bytes]:
-    """Run the real assembler with a text as its standard input; its exit code, and what it has said if it is quiet."""
-    handle = os.memfd_create("text")
-    with open(handle, "r+b") as file:
-        file.write(text)
-        file.seek(0)
-        pipe = subprocess.PIPE if quiet else None
-        answer = subprocess.run([real, *words], executable=real, stdin=file, stderr=pipe)
-    return answer.returncode, answer.stderr or b""
+def _assemble(real: str, words: list[str], text: bytes, is_quiet: bool = False) -> int:
+    """The exit code of the real assembler for a text on its standard input. Quiet, each of its words is an error."""
+    with open(os.memfd_create("text"), "w+b") as source:
+        source.write(text)
+        source.seek(0)
+        return children.run(real, ["as", *words], source.fileno(), is_quiet)
 
 
 def _files(words: list[str]) -> tuple[str | None, str]:
@@ -97,14 +95,16 @@ def _is_value(words: list[str], k: int) -> bool:
 
 
 def _real() -> str:
-    """The assembler that the compiler would have called; this program's folder is on no search path."""
+    """The assembler that the compiler would have called; this program's folder is on no search path.
+
+    While GCC links, it hands its `-B` on in COMPILER_PATH: with that it would name this program, without end.
+    """
     name = "as"
     if compiler := os.environ.get("COLLECT_GCC"):  # how it was called: it may have an assembler of its own
-        try:
-            answer = subprocess.run([compiler, "-print-prog-name=as"], capture_output=True, text=True)
-            name = answer.stdout.strip() or name
-        except OSError:
-            pass
+        code, answer = children.printed(compiler, [compiler, "-print-prog-name=as"], without="COMPILER_PATH")
+        name = answer.strip() if code == 0 and answer.strip() else name
+    if os.path.dirname(os.path.realpath(name)).startswith(os.path.realpath(cache_folder()) + os.sep):
+        name = "as"
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
         path = os.path.join(folder or ".", name)  # `name` itself if it is absolute
         if os.access(path, os.X_OK) and os.path.isfile(path):

@@ -9,15 +9,14 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import signal
-import subprocess
 import sys
-import tempfile
-from collections.abc import Sequence
-from typing import NamedTuple, NoReturn
 
-from learned_schedulers.wrapper import record
+from learned_schedulers.wrapper import children, record
 from learned_schedulers.wrapper.settings import Settings
+
+TYPE_CHECKING = False  # typing is slow to import
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _HEAD = re.compile(
     r".*clang version |Target: |Thread model: |InstalledDir: |Configuration file: |Found candidate |Selected |"
@@ -27,19 +26,20 @@ _WARNING = re.compile(r"\S+: warning: ")
 _CRASHED = 70  # exit codes from here on, and signals: the plain command says what people shall report
 
 
-class _Pair(NamedTuple):
+class _Pair:
     """The two steps of one source."""
 
-    compiles: list[str]
-    assembles: list[str]
-    text: str  # the file of assembly between them
-    place: str  # for the record: the object, or the source if the object is deleted after linking
+    def __init__(self, compiles: list[str], assembles: list[str], text: str, place: str) -> None:
+        """text: the file of assembly between them. place: for the record, the object; the source if it is deleted."""
+        self.compiles, self.assembles, self.text, self.place = compiles, assembles, text, place
 
 
-class _Steps(NamedTuple):
-    pairs: list[_Pair]
-    links: list[str]  # or nothing
-    warnings: list[str]  # of the driver
+class _Steps:
+    """What Clang does."""
+
+    def __init__(self, pairs: list[_Pair], links: list[str], warnings: list[str]) -> None:
+        """links: the linker's step, or nothing. warnings: lines of the driver."""
+        self.pairs, self.links, self.warnings = pairs, links, warnings
 
 
 def run(command: Sequence[str], settings: Settings, place: str) -> int | None:
@@ -51,28 +51,26 @@ def run(command: Sequence[str], settings: Settings, place: str) -> int | None:
         return None
     for line in steps.warnings:
         print(line, file=sys.stderr, flush=True)
-    signal.signal(signal.SIGTERM, _end)
+    base = os.environ.get("TMPDIR") or "/tmp"
+    folder = os.path.join(base, f"learned_schedulers_{os.getpid()}_{os.urandom(6).hex()}")
+    os.mkdir(folder, mode=0o700)
     try:
-        with tempfile.TemporaryDirectory(prefix="learned_schedulers_") as folder:
-            return _run(_in_folder(steps, folder), settings, os.path.basename(command[0]), "-" in command)
+        return _run(_in_folder(steps, folder), settings, os.path.basename(command[0]), "-" in command)
     except KeyboardInterrupt:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGINT)
-        raise
-
-
-def _end(number: int, _: object) -> NoReturn:
-    sys.exit(128 + number)
+        return 130
+    finally:
+        for name in os.listdir(folder):
+            os.unlink(os.path.join(folder, name))
+        os.rmdir(folder)
 
 
 def _steps(command: Sequence[str]) -> _Steps | None:
     """What Clang would do; None if that is not understood."""
-    words = [command[0], "-###", "-via-file-asm", *command[1:]]
-    answer = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="surrogateescape")
-    lines = [line for line in answer.stderr.splitlines() if line and not _HEAD.match(line)]
+    code, answer = children.printed(command[0], [command[0], "-###", "-via-file-asm", *command[1:]], stream=2)
+    lines = [line for line in answer.splitlines() if line and not _HEAD.match(line)]
     warnings = [line for line in lines if _WARNING.match(line)]
     steps = [shlex.split(line) for line in lines if line.startswith(' "')]
-    if answer.returncode or len(warnings) + len(steps) < len(lines):
+    if code or len(warnings) + len(steps) < len(lines):
         return None
     return _paired(steps, warnings)
 
@@ -120,7 +118,7 @@ def _run(steps: _Steps, settings: Settings, name: str, reads_input: bool) -> int
     """Like the driver: a source that fails does not keep the others from being compiled, and nothing is linked."""
     code = 0
     for pair in steps.pairs:
-        result = subprocess.run(pair.compiles).returncode
+        result = children.run(pair.compiles[0], pair.compiles)
         if result == 0:
             result = _assembled(pair, settings)
         if (result < 0 or result >= _CRASHED) and not reads_input:
@@ -128,7 +126,7 @@ def _run(steps: _Steps, settings: Settings, name: str, reads_input: bool) -> int
         code = code or result
     if code or not steps.links:
         return code
-    code = subprocess.run(steps.links).returncode
+    code = children.run(steps.links[0], steps.links)
     if code > 0:
         message = f"linker command failed with exit code {code} (use -v to see invocation)"
         print(f"{name}: error: {message}", file=sys.stderr)
@@ -145,10 +143,9 @@ def _assembled(pair: _Pair, settings: Settings) -> int:
     if new != text:
         with open(pair.text, "wb") as file:
             file.write(new)
-        answer = subprocess.run(pair.assembles, capture_output=True)
-        if answer.returncode == 0 and not answer.stderr:
+        if children.run(pair.assembles[0], pair.assembles, is_quiet=True) == 0:
             return 0
         record.add(pair.place, {"failed": "the assembler has a remark on the ordered text"})
         with open(pair.text, "wb") as file:
             file.write(text)
-    return subprocess.run(pair.assembles).returncode
+    return children.run(pair.assembles[0], pair.assembles)

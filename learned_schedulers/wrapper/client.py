@@ -8,17 +8,20 @@ from __future__ import annotations
 import json
 import os
 import socket
-import subprocess
 import sys
-import tempfile
 import time
 from contextlib import suppress
-from hashlib import blake2b, sha256
+from hashlib import sha256
 
 from learned_schedulers.wrapper import record
 from learned_schedulers.wrapper import settings as places
-from learned_schedulers.wrapper.record import Facts
-from learned_schedulers.wrapper.settings import Settings
+from learned_schedulers.wrapper.settings import Settings, blake2b
+
+TYPE_CHECKING = False  # typing is slow to import
+if TYPE_CHECKING:
+    import subprocess
+
+    from learned_schedulers.wrapper.record import Facts
 
 WAIT = 60.0  # seconds until the resident process has begun to listen, at most
 _AGAIN = 5.0  # seconds after which it is begun again: the one before may just have ended
@@ -43,6 +46,8 @@ def order_file(path: str, settings: Settings) -> None:
             text = file.read()
         new = ordered(text, settings, path) if is_of_compiler(text) else text
         if new != text:
+            import tempfile
+
             handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path))
             with open(handle, "wb") as part:
                 part.write(new)
@@ -90,6 +95,8 @@ def _cached(folder: str, key: str) -> tuple[Facts, bytes] | None:
 
 def _keep(folder: str, key: str, facts: Facts, text: bytes) -> None:
     """Write an answer whole, for other calls of the same text: the text last, which `script.py` looks for."""
+    import tempfile
+
     with suppress(OSError):  # the disk is full: the answer is as good
         os.makedirs(folder, mode=0o700, exist_ok=True)
         for ending, content in (("json", json.dumps(facts | {"bytes": len(text)}).encode()), ("s", text)):
@@ -152,11 +159,9 @@ def _connected(address: str) -> socket.socket | None:
 
 def _sockets() -> str:
     """A folder with a short name: addresses of sockets have at most 107 bytes."""
-    name = f"learned_schedulers_{os.geteuid()}"
-    folders = (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), "/tmp")
-    return next(
-        os.path.join(base, name) for base in folders if (base and len(os.fsencode(base)) < 60) or base == "/tmp"
-    )
+    folders = (os.environ.get("XDG_RUNTIME_DIR"), os.environ.get("TMPDIR"))
+    base = next((folder for folder in folders if folder and len(os.fsencode(folder)) < 60), "/tmp")
+    return os.path.join(base, f"learned_schedulers_{os.geteuid()}")
 
 
 _RUN = "import sys, runpy; sys.path.insert(0, sys.argv.pop(1)); runpy.run_module(sys.argv.pop(1), run_name='__main__')"
@@ -169,6 +174,8 @@ def _python(module: str) -> list[str]:
 
 def _start(address: str, settings: Settings) -> subprocess.Popen[bytes]:
     """Begin the resident process; of several that begin at once, all but one end by themselves."""
+    import subprocess
+
     words = [*_python(RESIDENT), address, settings.name]
     null = subprocess.DEVNULL
     return subprocess.Popen(words, stdin=null, stdout=null, stderr=null, start_new_session=True, cwd="/")
@@ -176,6 +183,8 @@ def _start(address: str, settings: Settings) -> subprocess.Popen[bytes]:
 
 def _once(text: bytes, settings: Settings) -> bytes:
     """The answer of a process that ends with it. Its folder is none of the build's, whose modules it would import."""
+    import subprocess
+
     words = [*_python(ONCE), settings.name]
     null, pipe = subprocess.DEVNULL, subprocess.PIPE
     process = subprocess.run(words, input=text, stdout=pipe, stderr=null, check=True, timeout=_PATIENCE, cwd="/")

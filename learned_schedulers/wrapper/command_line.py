@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, NamedTuple
 
-Road = Literal["gcc", "clang", "ccache", "text", "passed"]
+TYPE_CHECKING = False  # typing is slow to import
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
 
 _COMPILER = re.compile(r"(?:x86_64-[\w-]*linux-gnu-)?(?:(gcc|g\+\+|cc|c\+\+)|(clang|clang\+\+))(?:-[\d.]+)?")
 _SOURCE = (".c", ".i", ".cc", ".cp", ".cxx", ".cpp", ".c++", ".C", ".CPP", ".ii")
@@ -25,39 +25,30 @@ _WITH_VALUE = re.compile(
     r"|ivfsoverlay|resource-dir)"
 )
 _NOTHING_ASSEMBLED = {"-E", "-M", "-MM", "-fsyntax-only", "-###", "-emit-llvm", "-emit-ast", "--analyze", "-cc1", "-v"}
-_QUESTIONS: tuple[str, ...] = (
-    "-print-",
-    "--print-",
-    "--version",
-    "--help",
-    "--target-help",
-    "-dumpversion",
-    "-dumpmachine",
+_QUESTIONS = (
+    *("-print-", "--print-", "--version", "--help", "--target-help"),
+    *("-dumpversion", "-dumpmachine", "-dumpspecs", "-dumpfullversion"),
 )
-_QUESTIONS += ("-dumpspecs", "-dumpfullversion")
 _LONG = ("--assemble", "--compile", "--preprocess", "--language", "--output", "--dependencies", "--user-dependencies")
 _OTHER_PROCESSORS = {"-m32", "-mx32", "-m16", "-miamcu"}
 _LINK_TIME = re.compile(r"-f(no-)?lto(=.*)?")
 # With these, Clang writes files that it names by its inner steps.
-_OF_CLANG: tuple[str, ...] = (
-    "-save-temps",
-    "--save-temps",
-    "-ftime-trace",
-    "-fproc-stat-report",
-    "-save-stats",
-    "-fembed-bitcode",
+_OF_CLANG = (
+    *("-save-temps", "--save-temps", "-ftime-trace", "-fproc-stat-report", "-save-stats", "-fembed-bitcode"),
+    *("-gsplit-dwarf", "-MJ", "-fthinlto", "-fmodules", "-fno-integrated-as", "-via-file-asm"),
 )
-_OF_CLANG += ("-gsplit-dwarf", "-MJ", "-fthinlto", "-fmodules", "-fno-integrated-as", "-via-file-asm")
 _FILES, _DEEPEST = 1 << 20, 8  # bytes and nesting of a file of options
 
 
-class Understood(NamedTuple):
-    """How a call is treated. With "passed", the command is run as it came, for a reason."""
+class Understood:
+    """How a call is treated."""
 
-    road: Road
-    reason: str = ""
-    place: str = ""  # the object, or the source: for the record
-    texts: tuple[str, ...] = ()  # files of assembly that a call with -S writes
+    def __init__(self, road: str, reason: str = "", place: str = "", texts: tuple[str, ...] = ()) -> None:
+        """road: gcc, clang, ccache (before Clang), text (-S), or passed: the command is run as it came, for a reason.
+
+        place: the object, or the source, for the record; texts: files of assembly that -S writes.
+        """
+        self.road, self.reason, self.place, self.texts = road, reason, place, texts
 
 
 def understood(command: Sequence[str]) -> Understood:

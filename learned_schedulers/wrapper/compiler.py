@@ -11,23 +11,25 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Sequence
-from typing import NamedTuple
 
-from learned_schedulers.wrapper import record
+from learned_schedulers.wrapper import children, record
 from learned_schedulers.wrapper.command_line import Understood, understood
 from learned_schedulers.wrapper.settings import CHOICES, VERBOSE, Settings, program
+
+TYPE_CHECKING = False  # typing is slow to import
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _WORDS = {"--for": "target", "--by": "by", "--memory": "memory", "--seed": "seed"}
 _FLAGS = {"--confirm": "yes", "--no-confirm": "no"}
 
 
-class Call(NamedTuple):
+class Call:
     """A command line of the verb `cc`, as far as it needs no help."""
 
-    settings: Settings
-    verbose: bool
-    command: list[str]
+    def __init__(self, settings: Settings, verbose: bool, command: list[str]) -> None:
+        """command: the compiler's."""
+        self.settings, self.verbose, self.command = settings, verbose, command
 
 
 def parsed(words: Sequence[str]) -> Call | None:
@@ -111,10 +113,8 @@ def _ordered(command: list[str], reading: Understood, settings: Settings) -> int
 
 def _text(command: Sequence[str], texts: Sequence[str], settings: Settings) -> int:
     """Let the compiler write assembly, and order what is new of it."""
-    import subprocess
-
     before = [_state(path) for path in texts]
-    code = subprocess.run(command).returncode if _is_program(command[0]) else _replace(command)
+    code = children.run(command[0], list(command)) if _is_program(command[0]) else _replace(command)
     if code:
         return code if code > 0 else 128 - code
     from learned_schedulers.wrapper.client import order_file

@@ -6,6 +6,7 @@ import re
 import sys
 from bisect import bisect_right
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from learned_schedulers.blocks.order.file_orders import Change, joined, propose
 from learned_schedulers.blocks.order.orderer import Orderer
@@ -14,11 +15,12 @@ from learned_schedulers.blocks.processors import llvm_mca
 from learned_schedulers.blocks.read import assembly_file
 from learned_schedulers.blocks.read.unreadable import Unreadable
 from learned_schedulers.wrapper.client import packed
-from learned_schedulers.wrapper.record import Facts
 from learned_schedulers.wrapper.settings import Settings
 
+if TYPE_CHECKING:
+    from learned_schedulers.wrapper.record import Facts
+
 _FUNCTION = re.compile(rb"^\t\.type\t([^,\s]+), *@function", re.MULTILINE)
-_TABLE = re.compile(rb"(?:^\t\.addrsig(?:_sym [^\n]*)?\n)+", re.MULTILINE)
 _FUNCTIONS, _FAULTS = 20, 20  # that an answer names
 
 
@@ -39,11 +41,6 @@ class Job:
 
     def __call__(self, text: bytes) -> tuple[Facts, bytes]:
         """What has become of a text, and the text with its blocks in new orders."""
-        text, table, line = _without_table(text)
-        facts, new = self._ordered(text)
-        return facts, _with_table(new, table, line)
-
-    def _ordered(self, text: bytes) -> tuple[Facts, bytes]:
         try:
             document = assembly_file.read(text, "the compiler's text")
         except Unreadable as error:
@@ -62,22 +59,6 @@ class Job:
             "functions": _by_function(text, changes),
             "faults": faults[:_FAULTS],
         }, new
-
-
-def _without_table(text: bytes) -> tuple[bytes, bytes, int]:
-    """A text without Clang's table of symbols, which GNU's assembler does not know; the table; the lines before it."""
-    match = _TABLE.search(text)
-    if not match:
-        return text, b"", 0
-    return text[: match.start()] + text[match.end() :], match[0], text.count(b"\n", 0, match.start())
-
-
-def _with_table(text: bytes, table: bytes, line: int) -> bytes:
-    """The table in its place: orders change places of lines, but not how many there are."""
-    if not table:
-        return text
-    lines = text.split(b"\n")
-    return b"\n".join((*lines[:line], table[:-1], *lines[line:]))
 
 
 def _source(text: bytes) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from typing import Any
 
 from learned_schedulers.wrapper.settings import RECORD, VERBOSE, cache_folder, private
 
-# What became of a text: blocks, statuses, cycles, faults, functions; or why a call was left alone.
-Facts = dict[str, Any]
+TYPE_CHECKING = False  # typing is slow to import
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+    # What became of a text: blocks, statuses, cycles, faults, functions; or why a call was left alone.
+    Facts: TypeAlias = dict[str, Any]
 
 
 def say(text: str) -> None:
@@ -35,6 +37,8 @@ def add(output: str, facts: Facts) -> None:
 
     output: the object; where the driver deletes it after linking, `facts["source"]` is named in its place.
     """
+    import json
+
     place = place_of(os.path.abspath(output), facts.get("source", ""), os.getcwd())
     line = json.dumps({"object": place, **facts}) + "\n"
     try:

@@ -31,7 +31,11 @@ text={texts}/${{key%% *}}.s
 [ -f "$text" ] || other "$@"
 case $PWD$output in *[\\"\\\\[:cntrl:]]*) other "$@" ;; esac
 case $output in /*) ;; *) output=$PWD/$output ;; esac
-said=$(for word; do shift; [ "$word" = "$input" ] && word=$text; set -- "$@" "$word"; done; as "$@" 2>&1) || other "$@"
+real=as  # the compiler may have one of its own; while it links, COMPILER_PATH has its -B, and it would name this script
+[ -z "$COLLECT_GCC" ] || real=$(unset COMPILER_PATH; "$COLLECT_GCC" -print-prog-name=as) || other "$@"
+[ "$real" != "$0" ] || other "$@"
+assemble() {{ for word; do shift; [ "$word" = "$input" ] && word=$text; set -- "$@" "$word"; done; "$real" "$@" 2>&1; }}
+said=$(assemble "$@") || other "$@"
 [ -z "$said" ] || other "$@"
 line='{{"object": "%s", "folder": "%s", "text": "%s"}}\\n'
 printf "$line" "$output" "$PWD" "$text" >> "${{{record}:-{records}}}"

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
-from hashlib import blake2b
-from typing import NamedTuple
+
+try:
+    from _blake2 import blake2b  # what hashlib gives, in a third of the time: hashlib loads OpenSSL
+except ImportError:  # an interpreter of another make
+    from hashlib import blake2b
 
 CACHE = "LEARNED_SCHEDULERS_CACHE"  # environment: another folder for the cache
 RECORD = "LEARNED_SCHEDULERS_RECORD"  # environment: another file for what has become of each object
@@ -18,19 +21,19 @@ CHOICES = {
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
-class Settings(NamedTuple):
+class Settings:
     """How texts are ordered."""
 
-    target: str = "host"
-    by: str = "search"
-    memory: str = "tso"
-    seed: int = 0
-    confirm: str = "auto"  # auto | yes | no
+    def __init__(
+        self, target: str = "host", by: str = "search", memory: str = "tso", seed: int = 0, confirm: str = "auto"
+    ) -> None:
+        """confirm: auto, yes or no."""
+        self.target, self.by, self.memory, self.seed, self.confirm = target, by, memory, seed, confirm
 
     @property
     def name(self) -> str:
         """As the name of a folder, so that it is part of the compiler's command line, which ccache compares."""
-        return "-".join(map(str, self))
+        return f"{self.target}-{self.by}-{self.memory}-{self.seed}-{self.confirm}"
 
     @classmethod
     def of_name(cls, name: str) -> Settings:

@@ -41,3 +41,7 @@ def claims() -> Iterator[Claim]:
         loops = {"metric": "loop_cycles", "comparison": "ratio", "baseline": "before", "judge": processor}
         yield Claim(f"own_loop_cycles_{processor}", "<= 1", place | loops)
     yield Claim("own_fused_pairs_split", "== 0", confirmed | {"metric": "pairs_split"})
+    yield Claim("own_projects_passing", ">= 16", row_of("own_projects", set="all", metric="projects_passing"))
+    for method, name, target in (("cold", "", "<= 1.3"), ("warm", "_warm", "<= 1.05")):
+        cost = row_of("own_wrapper", method=method, metric="build_ratio")
+        yield Claim(f"own_wrapper_build_ratio{name}", target, cost | {"comparison": "ratio", "baseline": "plain"})

@@ -202,8 +202,8 @@ def test_files_of_one_name_keep_their_places_below_their_common_folder(
     for number, name in enumerate(names):
         (tmp_path / name).write_text(f"{SLOW_FIRST},{number}\n")
     monkeypatch.chdir(tmp_path)
-    files = [Path(name) if number % 2 else tmp_path / name for number, name in enumerate(names)]
-    result = typed("order", *files, "-o", "out/new", "--for", "atom", "--by", "list")
+    paths = [Path(name) if number % 2 else tmp_path / name for number, name in enumerate(names)]
+    result = typed("order", *paths, "-o", "out/new", "--for", "atom", "--by", "list")
     assert result.exit_code == 0, result.output
     written = sorted(path for path in (tmp_path / "out/new").rglob("*") if path.is_file())
     assert written == sorted(tmp_path / "out/new" / place for place in places)

@@ -121,6 +121,25 @@ def generated() -> pd.DataFrame:
     return made.results([*rows, control])
 
 
+def projects() -> pd.DataFrame:
+    """Two projects by two builds, of which one fails, a control, and what three builds cost."""
+    rows: list[dict] = []
+    for name, variant in product(("zlib", "lua"), ("search-atom", "random-0", "broken-flags")):
+        passes = 0.0 if variant == "broken-flags" or (name, variant) == ("lua", "random-0") else 1.0
+        place = COUNTED | {"experiment": "own_projects", "set": name, "method": variant}
+        numbers = {"passing": passes, "blocks": 2000.0, "blocks_changed": 100.0 + 900 * (variant == "random-0")}
+        rows += [place | {"metric": metric, "value": value} for metric, value in numbers.items()]
+    total = COUNTED | {"experiment": "own_projects", "set": "all"}
+    rows.append(total | {"method": "all", "metric": "projects_passing", "value": 1.0, "n": 2})
+    rows.append(total | {"method": "broken-flags", "metric": "broken_seen", "value": 2.0, "n": 2})
+    for method, ratio in (("plain", 1.0), ("cold", 1.5), ("warm", 1.04)):
+        place = {"experiment": "own_wrapper", "set": "zstd", "method": method, "n": 75}
+        rows.append(place | {"metric": "build_seconds", "value": 10 * ratio, "low": 10 * ratio, "high": 10 * ratio})
+        to_plain = {"metric": "build_ratio", "comparison": "ratio", "baseline": "plain"}
+        rows += [place | to_plain | {"value": ratio, "low": ratio, "high": ratio}] if method != "plain" else []
+    return made.results(rows)
+
+
 def results() -> pd.DataFrame:
     """All of them."""
-    return pd.concat([cycles(), gains(), speed(), proofs(), generated()], ignore_index=True)
+    return pd.concat([cycles(), gains(), speed(), proofs(), generated(), projects()], ignore_index=True)

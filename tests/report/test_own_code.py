@@ -10,11 +10,12 @@ from learned_schedulers.blocks.order.methods import MEASURED
 from learned_schedulers.blocks.order.targets import TARGETS
 from pipeline.lab import claims
 from pipeline.own_code.claims import PROCESSORS
-from pipeline.own_code.page import answers, gains, generated, pace, proof, worth
+from pipeline.own_code.page import answers, gains, generated, pace, projects, proof, worth
 from tests.report import made, own_code
 
 EVIDENCE = made.evidence(own_code.results(), claims=claims.table(own_code.results(), claims.declared()))
 EXPERIMENTS = {"own_cycles", "own_gains", "own_speed", "own_blocks", "own_assembly", "own_mutations", "own_generated"}
+EXPERIMENTS |= {"own_projects", "own_wrapper"}
 
 
 def test_the_names_are_those_of_the_command() -> None:
@@ -42,6 +43,22 @@ def test_gains_that_are_asked_about_stand_beside_those_that_are_not() -> None:
     ]
     assert lines[0][3:5] == ["5,000", "95.0% <small>[95.0 to 95.0]</small>"] and lines[1][6].startswith("0.9800")
     assert [line[7:] for line in lines[:2]] == [["1.21", "0"], ["1.18", "0"]]
+
+
+def test_projects_pass_or_fail_and_controls_are_seen() -> None:
+    shown = projects.section(EVIDENCE)
+    assert shown["projects"].head == ["Project", "broken-flags", "random-0", "search-atom", "Blocks changed"]
+    assert shown["projects"].lines == [
+        ["lua", "seen", "**fails**", "passes", "1,000"],
+        ["zlib", "seen", "passes", "passes", "1,000"],
+    ]
+    assert shown["seen"] == "`broken-flags` 2 of 2"
+    assert [line[0] for line in shown["cost"].lines] == [
+        "gcc",
+        "`cc --print gcc`, nothing in the cache",
+        "`cc --print gcc`, all in the cache",
+    ]
+    assert [line[2][:4] for line in shown["cost"].lines] == ["-", "1.50", "1.04"]
 
 
 def test_methods_that_do_not_serve_a_processor_have_a_dash() -> None:
@@ -110,6 +127,9 @@ def test_each_claim_finds_its_row() -> None:
         "own_gains_confirmed_atom": "yes",  # of confirmed orders alone
         "own_loop_cycles_atom": "yes",
         "own_fused_pairs_split": "yes",
+        "own_projects_passing": "no",
+        "own_wrapper_build_ratio": "no",
+        "own_wrapper_build_ratio_warm": "yes",
         "own_cycles_tso_atom": "yes",
         "own_cycles_tso_skylake": "yes",
         "own_cycles_single_thread_atom": "yes",
@@ -118,7 +138,7 @@ def test_each_claim_finds_its_row() -> None:
     assert table["value"]["own_cycles_tso_skylake"] == pytest.approx(0.985)
     assert table["holds"]["own_cycles_tso_znver4"] == "not measured"
     names = {claim.name for claim in claims.declared() if claim.row["experiment"] in EXPERIMENTS}
-    assert names == set(answers.QUESTIONS) and len(names) == 33
+    assert names == set(answers.QUESTIONS) and len(names) == 36
     lines = answers.section(EVIDENCE)["questions"].lines
     assert lines[0] == ["How many blocks compute something else in their new order?", "= 0", "0", "**yes**"]
 

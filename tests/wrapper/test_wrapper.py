@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -12,9 +13,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from elftools.elf.elffile import ELFFile
 
-from learned_schedulers.wrapper import client, settings
-from learned_schedulers.wrapper.settings import Settings
+from learned_schedulers.wrapper import settings
 from tests.blocks.read.assembled import needs_gcc
 
 pytestmark = [needs_gcc, pytest.mark.slow]
@@ -123,6 +124,96 @@ def test_the_compilers_files_and_no_others(call: str, folder: Path, environment:
         assert differing  # an order has changed
 
 
+OPTIONS = [
+    "-O0",
+    "-O2 -pipe",
+    "-O3 -pipe -march=haswell -fno-plt",
+    "-Os -pipe -ffunction-sections -fdata-sections -fvisibility=hidden",
+    "-O2 -pipe -fPIC -fstack-protector-strong -D_FORTIFY_SOURCE=2",
+    "-O2 -pipe -fsanitize=undefined",
+    "-O2 -pipe -fno-asynchronous-unwind-tables -fomit-frame-pointer",
+    "-O2 -pipe -Wa,--noexecstack -frandom-seed=1",
+    "-O2 -pipe -masm=intel",
+    "-O2 -pipe --coverage -frandom-seed=1",
+    "-O2 -pipe -g",
+    "-O1 -g3 -gdwarf-5 -gz",
+    "-O2 -pipe -g -gdwarf-4 -MMD -MF a.d -MT a -MT b",
+]
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "g++", "clang", "clang++"])
+@pytest.mark.parametrize("options", OPTIONS)
+def test_objects_without_orders_are_the_plain_ones(
+    compiler: str, options: str, folder: Path, environment: Mapping[str, str]
+) -> None:
+    """A method that does not exist orders nothing. Clang's own two steps give some sections another place."""
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    source = "a.cpp" if "++" in compiler else "a.c"
+    words = [compiler, *options.split(), "-c", source, "-o", "a.o"]
+    start = "import sys; from learned_schedulers.wrapper.compiler import main; sys.exit(main(sys.argv[1:]))"
+    contents = []
+    for command in (words, [sys.executable, "-c", start, "atom-none-tso-0-no", *words]):
+        result = called(command, folder, environment)
+        assert result.returncode == 0 and result.stderr == ""
+        content = (folder / "a.o").read_bytes()
+        contents.append(_parts(folder) if "clang" in compiler and re.search(" -(g|Wa)", options) else content)
+        (folder / "a.o").unlink()
+    assert contents[0] == contents[1]
+
+
+def _parts(folder: Path) -> list[object]:
+    """What is loaded of a.o, with its relocations, and what debuggers read of it."""
+    with (folder / "a.o").open("rb") as file:
+        sections = {part.name: part.data() for part in ELFFile(file).iter_sections() if part["sh_flags"] & 2}
+    words = [["objdump", "-drC"], ["readelf", "--debug-dump=info"], ["readelf", "--debug-dump=decodedline"]]
+    dumps = [called([*some, "a.o"], folder, os.environ).stdout.splitlines() for some in words]
+    return [
+        sections,
+        *dumps[:2],
+        [line for line in dumps[2] if not line.endswith(":")],
+    ]  # a folder's name may stand there
+
+
+def test_messages_of_the_assembler_are_its_own(folder: Path, environment: Mapping[str, str]) -> None:
+    """Of its own text, though that text is ordered: lines and the exit code are those of the plain compiler."""
+    (folder / "a.c").write_text(SOURCE + 'void h(void) { __asm__("nonsense"); }\n')
+    for compiler in ("gcc", "gcc -pipe", "clang"):
+        if shutil.which(compiler.split()[0]) is None:
+            continue
+        words = [*compiler.split(), "-O2", "-c", "a.c"]
+        plain, ours = (called(command, folder, environment) for command in (words, wrapped(*words)))
+        messages = [re.sub(r"/tmp/\w+\.s", "TEXT", result.stderr) for result in (plain, ours)]
+        assert messages[0] == messages[1] and "nonsense" in messages[0]
+        assert plain.returncode == ours.returncode == 1 and not (folder / "a.o").exists()
+
+
+def test_a_text_of_people_is_not_taken_for_that_of_a_compiler_that_failed(
+    folder: Path, environment: Mapping[str, str]
+) -> None:
+    (folder / "wrong.s").write_text(called(["gcc", "-O2", "-S", "a.c", "-o", "-"], folder, environment).stdout)
+    before = (folder / "wrong.s").read_bytes()
+    assert called(wrapped("gcc", "-fsyntax-only", "-S", "a.c", "-o", "wrong.s"), folder, environment).returncode == 0
+    assert (folder / "wrong.s").read_bytes() == before
+    (folder / "link.s").symlink_to("x.s")
+    assert called(wrapped("gcc", "-O2", "-S", "a.c", "-o", "link.s"), folder, environment).returncode == 0
+    assert (folder / "link.s").is_symlink() and (folder / "x.s").read_bytes() != before
+
+
+@pytest.mark.skipif(shutil.which("ccache") is None, reason="ccache is not installed")
+def test_ccache_keeps_what_is_ordered_apart(folder: Path, environment: Mapping[str, str]) -> None:
+    changed = {**environment, "CCACHE_DIR": str(folder / "ccache"), "CCACHE_NOHASHDIR": "1"}
+    for compiler in ("gcc", "clang"):
+        if shutil.which(compiler) is None:
+            continue
+        objects = []
+        for command in ([], wrapped(), wrapped(by="random_legal"), wrapped()):
+            words = [*command, "ccache", compiler, "-O2", "-c", "a.c", "-o", "a.o"]
+            assert called(words, folder, changed).returncode == 0
+            objects.append((folder / "a.o").read_bytes())
+        assert len(set(objects[:3])) == 3 and objects[1] == objects[3]
+
+
 def test_objects_are_those_of_the_verb_order(folder: Path, environment: Mapping[str, str]) -> None:
     assert called(wrapped("gcc", "-O2", "-c", "a.c", "-o", "a.o"), folder, environment).returncode == 0
     assert called(["gcc", "-O2", "-S", "a.c", "-o", "a.s"], folder, environment).returncode == 0
@@ -150,6 +241,17 @@ def test_gcc_needs_nothing_but_an_option(folder: Path, environment: Mapping[str,
     assert called([*line, "-c", "wrong.c"], folder, environment).returncode == 1
     clang = called([*printing, "clang"], folder, environment).stdout.split()
     assert clang[:2] == ["learned-schedulers", "cc"] and clang[-2:] == ["--", "clang"]
+
+
+def test_the_assembler_does_not_call_itself_while_gcc_links(folder: Path, environment: Mapping[str, str]) -> None:
+    """GCC compiles at link time (-flto), and then hands the folder of -B on to all that it calls."""
+    printing = [COMMAND, "cc", "--for", "atom", "--by", "list", "--no-confirm", "--print", "gcc"]
+    line = called(printing, folder, environment).stdout.split()
+    for _ in range(2):  # by Python, then by the script alone
+        for options in (["-flto", "-O2"], ["-flto", "-O2", "-save-temps"]):
+            result = called(["timeout", "60", *line, *options, "a.c", "-o", "linked"], folder, environment)
+            assert result.returncode == 0, result.stderr
+            assert called(["./linked"], folder, environment).stdout.endswith("a.c\n")
 
 
 def test_a_program_from_standard_input_runs(folder: Path, environment: Mapping[str, str]) -> None:
@@ -219,26 +321,3 @@ def test_a_folder_that_others_may_open_is_refused_and_the_build_goes_on(
     assert result.returncode == 0 and "others may open it" in result.stderr
     called(["gcc", "-O2", "-c", "a.c", "-o", "plain.o"], folder, environment)
     assert (folder / "a.o").read_bytes() == (folder / "plain.o").read_bytes()
-
-
-def test_an_answer_that_is_none_leaves_the_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv(settings.CACHE, str(tmp_path / "cache"))
-    for answer in (b"", b"[]\n", b'{"error": "it broke"}\n', b"no json\n"):
-        monkeypatch.setattr(client, "_answered", lambda *_, answer=answer: client.unpacked(answer))
-        assert client.ordered(b"text", Settings(), "a.o") == b"text"
-
-
-def test_a_message_that_breaks_off_is_an_error() -> None:
-    import socket
-
-    near, far = socket.socketpair()
-    with near, far:
-        client.send(near, b"abc")
-        assert client.receive(far) == b"abc"
-        near.sendall((1 << 40).to_bytes(8, "little"))
-        with pytest.raises(OSError, match="bytes"):
-            client.receive(far)
-        near.sendall((10).to_bytes(8, "little") + b"abc")
-        near.close()
-        with pytest.raises(ConnectionError):
-            client.receive(far)

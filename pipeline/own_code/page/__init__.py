@@ -19,6 +19,8 @@ PAGE = Page(
         "own_assembly",
         "own_mutations",
         "own_generated",
+        "own_projects",
+        "own_wrapper",
     ),
-    sections=("answers", "gains", "worth", "proof", "generated", "pace"),
+    sections=("answers", "gains", "worth", "proof", "generated", "projects", "pace"),
 )

@@ -24,6 +24,9 @@ QUESTIONS = {  # by claim
     "own_lost_lines": Question("How many of 300,000 lines have no line of their own in the output?", count),
     "own_policy_blocks_per_second": Question("How many blocks does `policy` order in a second?", count),
     "own_learned_blocks_per_second": Question("How many blocks does `learned` order in a second?", count),
+    "own_projects_passing": Question("How many of 16 projects pass their own suites in every build?", count),
+    "own_wrapper_build_ratio": Question("How long is a build by the wrapper, over the plain one?", brief),
+    "own_wrapper_build_ratio_warm": Question("The same, if the cache has what was ordered before?", brief),
     "own_fused_pairs_split": Question("How many comparisons leave the conditional jump with which they fuse?", count),
     **{
         f"own_gains_confirmed_{processor}": Question(

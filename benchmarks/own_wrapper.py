@@ -1,11 +1,11 @@
 """What `learned-schedulers cc` costs: `make -j2` of zstd's program, without and with it, in turns.
 
-    python -m benchmarks.wrapper_cost
+    python -m benchmarks.own_wrapper
 
-The project (`benchmarks/projects/projects.yaml`, some seventy files of C) is built by `make -j2`, nothing to configure:
-plain; *cold*, by the compiler that `cc --print gcc` prints, with an empty cache and no resident process; *warm*, again
-with the cache; *called*, again by `learned-schedulers cc -- gcc`, with the cache. Three rounds, each with all of them;
-a first one is not counted. Nothing else should run.
+The project (`benchmarks/own_projects/projects.yaml`, some seventy files of C) is built by `make -j2`, nothing to
+configure: plain; *cold*, by the compiler that `cc --print gcc` prints, with an empty cache and no resident process;
+*warm*, again with the cache; *called*, again by `learned-schedulers cc -- gcc`, with the cache. Three rounds, each with
+all of them; a first one is not counted. Nothing else should run.
 
 It publishes the experiment `own_wrapper`: build_ratio of cold, warm and called, to plain of the same round, and
 build_seconds; medians with the least and the most of the rounds. n: files.
@@ -23,7 +23,7 @@ from typing import Annotated
 
 import typer
 
-from benchmarks.projects.__main__ import PROJECTS, source
+from benchmarks.own_projects.__main__ import PROJECTS, source
 from benchmarks.publishing import PUBLISHED, in_turns, of_rounds, publish
 from learned_schedulers.wrapper import settings
 from pipeline.lab.rows import Quantity, results

@@ -1,7 +1,7 @@
 """Projects of many kinds, built through `learned-schedulers cc`, and their own suites; and what the wrapper costs.
 
-    python -m benchmarks.projects            # resumes where it was stopped; hours
-    python -m benchmarks.projects --only zlib --only bzip2 --variant search-atom
+    python -m benchmarks.own_projects            # resumes where it was stopped; hours
+    python -m benchmarks.own_projects --only zlib --only bzip2 --variant search-atom
 
 `projects.yaml` pins the sources (Debian's, by `apt-get source`) and says how each is built and tested. A case is a
 project and a variant: `plain`, the compiler alone; METHOD-PROCESSOR, with `-O2`; `native-PROCESSOR`, by search with
@@ -32,7 +32,7 @@ import typer
 import yaml
 from tqdm import tqdm
 
-from benchmarks.projects.broken import KINDS
+from benchmarks.own_projects.broken import KINDS
 from benchmarks.publishing import PUBLISHED, publish
 from learned_schedulers.wrapper import settings
 from pipeline.lab.rows import Quantity, Row, results, row
@@ -133,7 +133,7 @@ def _compilers(variant: str, folder: Path) -> Mapping[str, str]:
     if kind == "broken":
         program = folder / "programs" / "as"
         program.parent.mkdir()
-        module = [sys.executable, "-m", "benchmarks.projects.broken", value]
+        module = [sys.executable, "-m", "benchmarks.own_projects.broken", value]
         program.write_text(
             f'#!/bin/sh\nPYTHONPATH={shlex.quote(str(HERE.parents[1]))} exec {shlex.join(module)} "$@"\n'
         )

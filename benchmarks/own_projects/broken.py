@@ -1,6 +1,6 @@
 """A control: a program in the place of the assembler that breaks one dependency of a kind in each block that has one.
 
-    python -m benchmarks.projects.broken memory|flags ARGUMENT...
+    python -m benchmarks.own_projects.broken memory|flags ARGUMENT...
 
 It shows whether a project's suite sees a wrong order. Apart from the broken dependency, a block gets a random order
 that is legal for one thread. A block without such a dependency stays as it is.
