@@ -13,7 +13,6 @@ import typer
 from learned_schedulers.files import replacing
 
 _LINES = 5000  # that are read at once
-_ANY_COMPILER = ""  # a regular expression that every compiler's name matches
 
 
 def main(
@@ -42,7 +41,9 @@ def main(
     if out is not None and any(out.resolve() == path.resolve() for path in files):
         raise ValueError(f"--out {out}: the blocks would take the place of the program; name another file")
     from learned_schedulers.blocks.read.unreadable import Unreadable
+    from learned_schedulers.command.kernels import announce
 
+    announce()
     lines: list[str] = []
     unusable = 0
     for path in files:
@@ -81,7 +82,7 @@ def _of_elf(path: Path, least: int, most: int) -> Iterator[str]:
     from learned_schedulers.blocks.read.elf import read_image
     from learned_schedulers.blocks.read.forms import Forms
 
-    image = read_image(path.read_bytes(), _ANY_COMPILER, _ANY_COMPILER)
+    image = read_image(path.read_bytes())
     name = str(path).replace(",", "_")
     for section in cut.blocks(image, least, most, Forms()):
         for begin, end, address in zip(section.begin, section.end, section.address, strict=True):

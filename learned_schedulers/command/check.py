@@ -38,7 +38,9 @@ def main(
     """
     from learned_schedulers.blocks.order.legality import compare
     from learned_schedulers.blocks.read import reading
+    from learned_schedulers.command.kernels import announce
 
+    announce()
     names = [reading.format_of(path) for path in (before, after)]
     if names[0] != names[1]:
         raise ValueError(

@@ -60,9 +60,11 @@ def main(
     from learned_schedulers.blocks.processors.chips import Chip
     from learned_schedulers.command.explanation.explained import explained, instructions
     from learned_schedulers.command.explanation.page import page
+    from learned_schedulers.command.kernels import announce
     from learned_schedulers.command.ordered_file import Job
     from learned_schedulers.files import replacing
 
+    announce()
     if target == "host":
         from learned_schedulers.blocks.order.targets import of_host
 

@@ -11,6 +11,7 @@ import typer
 
 from learned_schedulers.command import fuse as fusing
 from learned_schedulers.command.explained import explained
+from learned_schedulers.command.kernels import announce
 from learned_schedulers.files import replacing
 from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, DeviceName, LinkName
 from learned_schedulers.graphs.devices.timeline import Timeline, timeline
@@ -114,6 +115,7 @@ def main(
     dimension open, the error message tells its name. Exit code 1: the model cannot be read or scheduled, and nothing is
     written. Exit code 2: an option is wrong.
     """
+    announce()
     with explained():
         _check_fusing(context, fuse, plan)
         outputs = (("gantt", gantt), ("split", split), ("trace", trace_out), ("plan", plan))

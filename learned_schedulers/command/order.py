@@ -105,8 +105,10 @@ def main(
     echo 4889d84889f1 | learned-schedulers order - -o - --for atom --by cp_sat
     """
     outputs = _outputs(files, out, in_place, dry_run)
+    from learned_schedulers.command.kernels import announce
     from learned_schedulers.command.ordered_file import Job, ordered_file
 
+    announce()
     if target == "host":
         from learned_schedulers.blocks.order.targets import of_host
 

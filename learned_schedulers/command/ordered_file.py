@@ -127,9 +127,9 @@ def _cycles(changes: Sequence[Change]) -> CycleSums:
 
 
 def orders_of(document: Document, job: Job, label: str) -> Orders:
-    """New orders of a document's blocks, with a progress bar."""
+    """New orders of a document's blocks, with a progress bar where stderr is a terminal."""
     parts: list[Orders] = []
-    with tqdm(total=len(document.blocks), desc=label, unit="block", file=sys.stderr, leave=False) as progress:
+    with tqdm(total=len(document.blocks), desc=label, unit="block", leave=False, disable=None) as progress:
         for count, part in propose(document, job.orderer(len(document.blocks) <= _SMALL_BLOCKS)):
             parts.append(part)
             progress.update(count)
@@ -179,7 +179,7 @@ def _lines(name: str, file: Path, output: Path | None, job: Job) -> Result:
     with (
         _source(file) as source,
         _sink(output) as sink,
-        tqdm(total=size, desc=file.name, unit="B", unit_scale=True, file=sys.stderr, leave=False) as progress,
+        tqdm(total=size, desc=file.name, unit="B", unit_scale=True, leave=False, disable=None) as progress,
     ):
         orderer = LineOrderer(job.orderer(size is None or size <= _SMALL_BYTES))
         for answer in mapped(orderer, _numbered(reading.pieces(name, source, LINES)), WARM_UP):

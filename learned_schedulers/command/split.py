@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from learned_schedulers.command.explained import explained
+from learned_schedulers.command.kernels import announce
 from learned_schedulers.graphs.plans.splits import split_files
 from learned_schedulers.graphs.plans.splits.judging_splits import OBJECTIVES, Objective, broken, cost, loads, name_of
 from learned_schedulers.graphs.read.workloads import Workload, read_workload
@@ -73,6 +74,7 @@ def main(
     `--judge` ends with exit code 0 if the split respects all rules of the objective. Exit code 1: a file cannot be
     read, a rule is broken, or no valid split was found; nothing is written. Exit code 2: an option is wrong.
     """
+    announce()
     with explained():
         if out is not None and judge is not None:
             raise ValueError(f"--judge {judge}: judging writes nothing; leave out --out {out}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,18 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_go_on(tmp_path: Path
     assert "cut.so: truncated or damaged ELF file" in result.output
     assert "none.o" in result.output and "No such file" in result.output
     assert f",{TINY}," in result.output
+
+
+@pytest.mark.parametrize("removed", [".comment", ".eh_frame"])
+def test_programs_of_distributions_name_no_compiler(removed: str, tmp_path: Path) -> None:
+    """Stripped of what says who compiled them; without tables of frames, symbols tell the functions."""
+    (tmp_path / "f.c").write_text("int g(int); int f(int a, int *b) { return g(a * 3 + *b) ^ b[1] * 5; }")
+    for words in (["gcc", "-O2", "-c", "f.c"], ["objcopy", "-R", removed, "f.o", "g.o"]):
+        subprocess.run(words, cwd=tmp_path, check=True)
+    texts = [[line.split(",")[0] for line in blocks(tmp_path / name).stdout.splitlines()] for name in ("f.o", "g.o")]
+    assert texts[0] == texts[1] and texts[0]
+    result = blocks(tmp_path / "g.o")
+    assert result.exit_code == 0, result.output
 
 
 def test_a_link_for_the_lines_stays_a_link(tmp_path: Path) -> None:

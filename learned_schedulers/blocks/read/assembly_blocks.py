@@ -3,7 +3,8 @@
 A block ends at control transfers, padding, labels that code or data refer to, every `.cfi_*` and other directive,
 inline assembly, and whatever is not understood. Whatever something else names by its address stays in its place. The
 instruction before a `.cfi_*` directive stays too: it is what the directive describes, and unwinding would go wrong from
-the instructions between the two.
+the instructions between the two. So does that before a label which a compiler's own table of frames names
+(`-fno-dwarf2-cfi-asm`).
 
 Labels that only debug information refers to (GCC's `.LVL*`, `.LBB*`, ...) keep their position between two slots. So the
 ranges in which a debugger finds a variable at a place become approximate, by the instructions that were moved across.
@@ -141,6 +142,11 @@ class _Walk:
             self._pending = self._pending[split:]
             self._padding = line
 
+    def _described(self) -> None:
+        """The frame is described here, after the instruction that changes it."""
+        if self._number >= 0:
+            self.layout.movable[self._number] = False
+
     def _rows(self, lines: list[int]) -> list[Row]:
         return [self.layout.locations[line].row for line in lines]
 
@@ -158,14 +164,16 @@ class _Walk:
                 elif not text.isspace() and not _LINE_MARKER.match(text):
                     self._comments.append(line)
             elif kind == Kind.LABEL:
+                if statement.word in source.unwinding:
+                    self._described()
                 if not statement.word.startswith(_LOCAL) or statement.word in source.references:
                     self._cut, self._comments = True, []
             elif kind == Kind.LOCATION and line in layout.locations:
                 self._pending.append(line)
                 self._awkward |= source.inline[line]
             elif kind in (Kind.LOCATION, Kind.SILENT):
-                if statement.word.startswith(".cfi_") and self._number >= 0:
-                    layout.movable[self._number] = False
+                if statement.word.startswith(".cfi_"):
+                    self._described()
                 elif statement.word in PADDING:
                     self._pad(line)
                 self._cut, self._comments = True, []

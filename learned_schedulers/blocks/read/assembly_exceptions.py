@@ -32,12 +32,12 @@ _CALLS = ("call", "j", "lcall", "ljmp", "notrack", "bnd")  # words of calls and 
 
 def language(source: Source) -> str:
     """The language of a file in which accesses may throw; empty for another."""
-    for statement in source.statements:
-        if statement.word == ".cfi_personality":
+    for line, statement in enumerate(source.statements):
+        if statement.word == ".cfi_personality" or source.sections[line].startswith(".eh_frame"):
             for name, of in PERSONALITIES.items():
                 if name in statement.operands:
                     return of
-        elif statement.word == ".file" and (match := _FILE.fullmatch(statement.text)) is not None:
+        if statement.word == ".file" and (match := _FILE.fullmatch(statement.text)) is not None:
             if match.group(1).lower() in _SUFFIXES:
                 return _SUFFIXES[match.group(1).lower()]
         elif statement.word == ".section" and statement.operands.startswith(".go_export"):

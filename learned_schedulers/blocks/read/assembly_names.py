@@ -2,7 +2,7 @@
 
 Whoever has a label's address may look for the instruction there, change it, or jump some bytes beyond it. Tables of
 switches are told apart, because a jump by one of their entries leads to the label itself. Ranges of exceptions
-(`.gcc_except_table`), which no block crosses, and debug information are left out.
+(`.gcc_except_table`), those of frames (`.eh_frame`), whose labels no block crosses, and debug information are left out.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SCALED = re.compile(r"\(([^()]*)\)\s*(?:/|>>)\s*\w+\s*")
 _NUMERIC = re.compile(r"(\d+)([bf])")
 _ENTRY = {".quad": 8, ".8byte": 8, ".xword": 8, ".long": 4, ".4byte": 4, ".int": 4}  # bytes
 _SILENT = SECTIONS | {".addrsig", ".addrsig_sym", ".cg_profile", ".string", ".ascii", ".asciz", ".end", ".include"}
-_UNNAMED = (".gcc_except_table",)  # sections whose labels only bound ranges
+_UNNAMED = (".gcc_except_table", ".eh_frame")  # sections whose labels only bound ranges, and what describes frames
 _MULTIPLYING = {"*", "/", "%", "<<", ">>", "|", "&", "^", "!", "~"}
 
 

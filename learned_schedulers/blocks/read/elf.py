@@ -12,7 +12,7 @@ from elftools.elf.sections import Section
 from learned_schedulers.blocks.read.eh_frame import DAMAGE, EhFrameError, function_ranges
 from learned_schedulers.blocks.read.elf_layout import Layout, damaged, is_executable, layout_of, opened
 from learned_schedulers.blocks.read.elf_relocations import Relocations, applied, read_relocations
-from learned_schedulers.blocks.read.elf_symbols import read_symbols
+from learned_schedulers.blocks.read.elf_symbols import WITHOUT_BOUNDS, read_symbols
 from learned_schedulers.blocks.read.unreadable import Unreadable
 
 # Bytes that a relocation of x86-64 covers, if they are not four (System V psABI, table 4.9 "Relocation Types").
@@ -48,7 +48,9 @@ def _bytes(section: Section) -> bytes:
     return bytes(section.data())
 
 
-def _compiler(elf: ELFFile, compiler: str, start_up_compiler: str, alone: bool) -> str:
+def _compiler(elf: ELFFile, compiler: str | None, start_up_compiler: str, alone: bool) -> str:
+    if compiler is None:
+        return ""
     section = elf.get_section_by_name(".comment")
     remedy = "correct corpus.compiler in params.yaml, or exclude the file by corpus.sources.<source>.include"
     if section is None:
@@ -90,27 +92,31 @@ def _references(layout: Layout, relocations: Relocations) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _sections(layout: Layout, text_share: float) -> list[CodeSection]:
+def _functions(layout: Layout, relocations: Relocations) -> np.ndarray | None:
+    """Begins and ends of functions by `.eh_frame`, positions, int64 (n, 2); None without such a section."""
+    ranges = [
+        function_ranges(applied(layout, relocations, index), int(layout.bases[index]) + layout.address)
+        for index, section in enumerate(layout.sections)
+        if section.name == ".eh_frame" and section["sh_type"] != "SHT_NOBITS" and _bytes(section)
+    ]
+    return np.concatenate(ranges) - layout.address if ranges else None
+
+
+def _sections(layout: Layout, text_share: float, by_symbols: bool) -> list[CodeSection]:
+    """by_symbols: where no `.eh_frame` describes functions, symbols may."""
     # The linker and people, not compilers, write the other executable sections (.plt, .init).
     text = [
         (index, section)
         for index, section in enumerate(layout.sections)
         if section.name.startswith(".text") and is_executable(section) and section["sh_type"] == "SHT_PROGBITS"
     ]
-    eh_frames = [
-        index
-        for index, section in enumerate(layout.sections)
-        if section.name == ".eh_frame" and section["sh_type"] != "SHT_NOBITS" and _bytes(section)
-    ]
-    if not eh_frames:
-        raise Unreadable("no .eh_frame section: function boundaries are unknown", "compile with -funwind-tables")
     # A linked file's addresses are filled in, and a large library has millions of symbols.
     relocations = read_relocations(layout, read_symbols(layout)) if layout.relocatable else Relocations.none()
-    ranges = [
-        function_ranges(applied(layout, relocations, index), int(layout.bases[index]) + layout.address)
-        for index in eh_frames
-    ]
-    positions = np.concatenate(ranges) - layout.address
+    positions = _functions(layout, relocations)
+    if positions is None:
+        positions = read_symbols(layout).ranges if by_symbols else np.zeros((0, 2), np.int64)
+        if len(positions) == 0:
+            raise Unreadable("no .eh_frame section: function boundaries are unknown", WITHOUT_BOUNDS)
     sections = []
     for index, section in text:
         code, base = _bytes(section), int(layout.bases[index])
@@ -135,19 +141,21 @@ def _loaded(elf: ELFFile) -> tuple[int, int]:
     return low, high
 
 
-def read_image(data: bytes, compiler: str, start_up_compiler: str, text_share: float = 1.0) -> Image:
+def read_image(data: bytes, compiler: str | None = None, start_up_compiler: str = "", text_share: float = 1.0) -> Image:
     """The compiled functions of an executable, shared object or relocatable object for x86-64.
 
     `compiler`, `start_up_compiler`: regular expressions. At least one `.comment` string must match the first, and every
-    other one must match one of the two. `text_share`: code beyond this share of `.text` is dropped. If it is below 1,
-    the file may name other compilers: the user states that their code is the dropped part.
+    other one must match one of the two. None: any compiler; then the file need not name it, as programs of
+    distributions do not, and where no `.eh_frame` describes functions, symbols may. `text_share`: code beyond this
+    share of `.text` is dropped. If it is below 1, the file may name other compilers: the user states that their code is
+    the dropped part.
     Raises Unreadable with reason and remedy.
     """
     try:
         elf = opened(data)
         compiler_text = _compiler(elf, compiler, start_up_compiler, alone=text_share == 1)
         layout = layout_of(elf, len(data))
-        sections = _sections(layout, text_share)
+        sections = _sections(layout, text_share, by_symbols=compiler is None)
         absolute = None if layout.movable else _loaded(elf)
     except EhFrameError as error:
         raise Unreadable(f"unreadable .eh_frame ({error})", "build the file again, or exclude it by include") from error

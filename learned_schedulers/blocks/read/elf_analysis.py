@@ -13,13 +13,13 @@ from learned_schedulers.blocks.read.elf_functions import DATA, INDIRECT, INVALID
 from learned_schedulers.blocks.read.elf_image import Image, read_image
 from learned_schedulers.blocks.read.elf_places import left_alone, named
 from learned_schedulers.blocks.read.elf_relocations import Relocations, applied, packed_targets, read_relocations
-from learned_schedulers.blocks.read.elf_symbols import Symbols, read_symbols
+from learned_schedulers.blocks.read.elf_symbols import WITHOUT_BOUNDS, Symbols, read_symbols
 from learned_schedulers.blocks.read.elf_targets import arrivals, fixed_pointers, possible_branches, probe_places
 from learned_schedulers.blocks.read.forms import Forms
 from learned_schedulers.blocks.read.jump_tables import function_at
 from learned_schedulers.blocks.read.line_rows import line_rows
 from learned_schedulers.blocks.read.unreadable import Unreadable
-from learned_schedulers.blocks.read.unwinding import Functions, overlapping, read_functions
+from learned_schedulers.blocks.read.unwinding import Functions, of_ranges, overlapping, read_functions
 
 OVERLAP = "two entries of .eh_frame describe the same bytes"
 
@@ -43,13 +43,22 @@ class Analysis(NamedTuple):
         of_function = [self.verdict.reasons[f] for f in self.code.function[self.runs.first].tolist()]
         return [reason or self.obstacles.get(run, "") for run, reason in enumerate(of_function)]
 
+    def without_size(self) -> np.ndarray:
+        """Positions in code that other files see and no function covers, if symbols alone tell the functions."""
+        if any(section.name == ".eh_frame" for section in self.image.sections):
+            return np.zeros(0, np.int64)
+        places = np.unique(np.r_[self.symbols.typed, self.symbols.labels])
+        places = places[self.image.part_at(places) >= 0]
+        outside: np.ndarray = places[function_at(self.functions, places) < 0]
+        return outside
+
 
 def analyse(content: bytes, forms: Forms) -> Analysis:
     """Raises Unreadable for a file that is refused as a whole, and exceptions of `DAMAGE` for a damaged one."""
     image = read_image(content)
     symbols = read_symbols(image)
     relocations = read_relocations(image, symbols)
-    everything = _functions(image, relocations)
+    everything = _functions(image, symbols, relocations)
     first, last = image.part_at(everything.begin), image.part_at(everything.end - 1)
     placed = everything.select((first >= 0) & (first == last))
     shared = overlapping(placed)
@@ -87,15 +96,22 @@ def analyse(content: bytes, forms: Forms) -> Analysis:
     )  # fmt: skip
 
 
-def _functions(image: Image, relocations: Relocations) -> Functions:
-    """Functions of all `.eh_frame` sections, by position."""
+def _functions(image: Image, symbols: Symbols, relocations: Relocations) -> Functions:
+    """Functions of all `.eh_frame` sections, by position; of an object without any, those that symbols describe.
+
+    Other assemblers write none (NASM). Then nothing unwinds the functions, and there are no rules to be kept.
+    """
     tables = []
     for index, section in enumerate(image.sections):
         if section.name == ".eh_frame" and section["sh_type"] != "SHT_NOBITS":
             data = applied(image, relocations, index)
             tables.append(read_functions(data, int(image.bases[index]) + image.address))
     if not tables:
-        raise Unreadable("no .eh_frame section: bounds of functions are unknown", "compile with -funwind-tables")
+        # NASM's is empty. Rules for debuggers are not read from there.
+        frames = any(any(section.data()) for section in image.sections if section.name == ".debug_frame")
+        if image.relocatable and not frames and len(symbols.ranges):
+            return of_ranges(symbols.ranges)
+        raise Unreadable("no .eh_frame section: bounds of functions are unknown", WITHOUT_BOUNDS)
     begin, end, catches, as_called, table, rows = (np.concatenate(column) for column in zip(*tables, strict=True))
     addresses = (column - image.address for column in (begin, end, table, rows))
     placed = Functions(next(addresses), next(addresses), catches, as_called, *addresses)

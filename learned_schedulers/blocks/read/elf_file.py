@@ -26,13 +26,14 @@ from learned_schedulers.blocks.read.elf_code import Code
 from learned_schedulers.blocks.read.elf_image import Image
 from learned_schedulers.blocks.read.elf_layout import damaged
 from learned_schedulers.blocks.read.elf_relocations import MOVABLE, Relocations
-from learned_schedulers.blocks.read.elf_symbols import Symbols
+from learned_schedulers.blocks.read.elf_symbols import WITHOUT_BOUNDS, Symbols
 from learned_schedulers.blocks.read.forms import Forms
 from learned_schedulers.blocks.read.reorder import reordered
 from learned_schedulers.blocks.read.terminators import terminators
 from learned_schedulers.blocks.read.unreadable import Unreadable, printable
 
 _OFFSET_BYTES = 8  # of a relocation's place, at the begin of its entry
+_NO_SIZE = "nothing says where it ends"
 _TO_ASSEMBLY = "order the compiler's assembly (gcc -S) instead"
 _TO_OBJECTS = "order the object files or the assembly (gcc -S) that it is made of instead"
 
@@ -181,6 +182,7 @@ def _read(content: bytes, forms: Forms) -> ElfDocument:
     image, code, functions, runs = read_file.image, read_file.code, read_file.functions, read_file.runs
     names = _Names(image, read_file.symbols)
     faults = [Fault(names.function(begin), OVERLAP, names.remedy) for begin in read_file.overlapping.tolist()]
+    faults += [Fault(names.function(begin), _NO_SIZE, WITHOUT_BOUNDS) for begin in read_file.without_size().tolist()]
     function, reasons = code.function[runs.first], read_file.reasons()
     for f in np.unique(function).tolist():
         if reason := read_file.verdict.reasons[f]:

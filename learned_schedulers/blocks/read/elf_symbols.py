@@ -15,6 +15,9 @@ _ENTRY = 24  # bytes of a symbol
 _MOVES_CONTROL = ("STT_FUNC", "STT_LOOS", "STT_NOTYPE")  # STT_LOOS: the resolver of an indirect function
 _FUNCTIONS = ("STT_FUNC", "STT_LOOS")
 _PARTS = (".cold", "__part.")  # in names of parts of functions
+WITHOUT_BOUNDS = (  # the remedy where nothing says which functions there are
+    "compile with -funwind-tables, or give each function its type and size (NASM: global f:function (f.end - f))"
+)
 # Code that jumps to an address in a register, as `jmp reg` does (for processors with weak branch prediction).
 _THUNKS = ("indirect_thunk", "retpoline", "lvi_thunk")
 
@@ -36,6 +39,7 @@ class Symbols(NamedTuple):
     typed: np.ndarray  # int64: positions of symbols that are functions by their type
     labels: np.ndarray  # int64: positions of symbols of another type, or of none, that other files see
     functions: Mapping[int, str]  # position -> name of what may be a function there
+    ranges: np.ndarray  # int64 (K, 2): positions of the begins and ends of functions by their types and sizes
 
 
 def is_part(name: str) -> bool:
@@ -54,6 +58,7 @@ def read_symbols(layout: Layout) -> Symbols:
     functions: dict[int, str] = {}
     typed: list[int] = []
     labels: list[int] = []
+    sizes: dict[int, int] = {}
     for index, section in enumerate(layout.sections):
         if not isinstance(section, SymbolTableSection):
             continue
@@ -77,6 +82,8 @@ def read_symbols(layout: Layout) -> Symbols:
             names.append(symbol.name)
             if kind in _FUNCTIONS:
                 typed.append(position)
+                if position >= 0 and 0 < symbol["st_size"] < 1 << 62:
+                    sizes[position] = max(symbol["st_size"], sizes.get(position, 0))
             elif binding != "STB_LOCAL":
                 labels.append(position)
             if kind not in _MOVES_CONTROL or not symbol.name or symbol.name.startswith(".L") or position < 0:
@@ -91,4 +98,5 @@ def read_symbols(layout: Layout) -> Symbols:
     placed_typed, placed_labels = (
         np.array([position for position in positions if position != NOWHERE], np.int64) for positions in (typed, labels)
     )
-    return Symbols(tables, places[places != NOWHERE], placed_typed, placed_labels, functions)
+    ranges = np.array([(begin, begin + size) for begin, size in sorted(sizes.items())], np.int64).reshape(-1, 2)
+    return Symbols(tables, places[places != NOWHERE], placed_typed, placed_labels, functions, ranges)

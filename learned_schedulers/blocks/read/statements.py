@@ -43,6 +43,7 @@ class Source:
     lines: list[str]
     statements: list[Statement]
     references: frozenset[str]  # names in lines outside of such sections of debug information, definitions apart
+    unwinding: frozenset[str]  # names in tables of frames, which compilers may write themselves, without `.cfi_*`
     inline: list[bool]  # the line is in inline assembly of a compiler
     sections: list[str]  # name of the section of each line, with "x" before it if the text says that it holds code
     hidden_locations: bool  # a macro, a condition or a line of several statements contains `.loc`
@@ -101,6 +102,7 @@ _INSTRUCTION = re.compile(r"(?:\{[a-z0-9_]+\}\s+)*[A-Za-z][A-Za-z0-9]*(?:[.][a-z
 _HERE = re.compile(r"(?:^|[^\w.@])\.(?![\w.$])")  # the address of the statement itself
 _REFERENCE = re.compile(r"[\w.$]+")
 DEBUG_SECTION = re.compile(r"\.(?:z?debug_|gnu\.debuglto_)")
+FRAMES = re.compile(r"\.eh_frame\b|\.z?debug_frame\b")
 UNWINDING = re.compile(r"\.z?debug_frame\b")
 _SECTION = re.compile(r'\s*(?:"([^"]*)"|([^\s,"]+))(?:[^"]*"([^"]*)")?')  # name, name, flags
 _CODE = (".text", ".init", ".fini", ".plt")  # sections that hold code without a flag that says so
@@ -269,6 +271,7 @@ def scan(text: str) -> Source:
     inline: list[bool] = []
     sections: list[str] = []
     referring: list[str] = []
+    unwinding: list[str] = []
     scanner = _Scanner()
     for line in lines:
         is_mark = line[:1] in "# \t" and not scanner.in_comment and line.strip() in ("#APP", "#NO_APP")
@@ -280,5 +283,8 @@ def scan(text: str) -> Source:
         sections.append("x" if scanner.confused else scanner.sections.name)
         if (scanner.confused or not scanner.sections.debug) and statement.kind >= Kind.SILENT:
             referring.append(statement.text)
-    references = frozenset(_REFERENCE.findall("\n".join(referring)))
-    return Source(lines, statements, references, inline, sections, scanner.hidden_locations, scanner.foreign_mode)
+        if statement.kind == Kind.DIRECTIVE and FRAMES.match(scanner.sections.name):
+            unwinding.append(statement.operands)
+    references, frames = (frozenset(_REFERENCE.findall("\n".join(texts))) for texts in (referring, unwinding))
+    hidden, foreign = scanner.hidden_locations, scanner.foreign_mode
+    return Source(lines, statements, references, frames, inline, sections, hidden, foreign)

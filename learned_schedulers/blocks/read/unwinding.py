@@ -74,6 +74,13 @@ def read_functions(data: bytes, address: int) -> Functions:
     )  # fmt: skip
 
 
+def of_ranges(ranges: np.ndarray) -> Functions:
+    """Functions of which the bounds alone are known. ranges: (F, 2) int64, by ascending begin."""
+    none = np.zeros(len(ranges), bool)
+    begin, end = ranges.T.copy()
+    return Functions(begin, end, none, none.copy(), np.full(len(ranges), NO_TABLE), np.zeros(0, np.int64))
+
+
 def overlapping(functions: Functions) -> np.ndarray:
     """Whether each range shares bytes with another one, (F,) bool."""
     if len(functions.begin) == 0:

@@ -188,6 +188,29 @@ def test_what_a_frame_directive_describes_stays_before_it() -> None:
     assert backwards(text) == text.replace(A + B, B + A)
 
 
+@pytest.mark.parametrize("section", ['.eh_frame,"a",@progbits', ".debug_frame", '.eh_frame,"a",@unwind'])
+def test_what_a_table_of_frames_describes_stays_before_its_label(section: str) -> None:
+    """As GCC writes it by -fno-dwarf2-cfi-asm."""
+    table = f"\t.section {section}\n\t.byte 4\n\t.long .LCFI0-.LFB0\n\t.byte 0xe\n\t.quad .LFE0-.LFB0\n"
+    text = f"f:\n.LFB0:\n{A}{B}\tpushq %rbx\n.LCFI0:\n{A}{B}\tret\n.LFE0:\n{table}"
+    assert backwards(text) == text.replace(A + B, B + A)
+    assert not document(text).faults
+    if section.startswith(".eh"):
+        assert "Ada" in document(f"{text}\t.quad __gnat_personality_v0\n").faults[0].reason
+    assert document(text.replace(".byte 0xe", ".quad .LCFI0").replace(section, ".rodata")).faults  # other data names it
+
+
+@needs_gcc
+@pytest.mark.parametrize("more", [(), ("-g",), ("-masm=intel",), ("-ffunction-sections", "-fpic")])
+@pytest.mark.parametrize("name", ["mixed.c", "exceptions.cpp"])
+def test_tables_of_frames_leave_the_blocks_that_directives_leave(name: str, more: tuple[str, ...]) -> None:
+    """GCC writes the same code with both."""
+    files = [read(compiled(PROGRAMS / name, "-O2", *more, *option), name) for option in ((), ("-fno-dwarf2-cfi-asm",))]
+    codes = [[(block.code, block.marks) for block in file.blocks] for file in files]
+    assert codes[0] == codes[1] and len(codes[0]) > 2
+    assert [fault.reason for fault in files[0].faults] == [fault.reason for fault in files[1].faults]
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("last", [True, False])
 def test_line_ends(end: str, last: bool) -> None:

@@ -21,6 +21,7 @@ KINDS = {
     "object": ("-c", "-O2"),
     "sections": ("-c", "-O3", "-fPIC", "-ffunction-sections", "-ftls-model=initial-exec"),
     "fixed_object": ("-c", "-O1", "-fno-pic"),
+    "without_frames": ("-c", "-O2", "-fno-asynchronous-unwind-tables"),
     "debug": ("-c", "-O2", "-g"),
     "pie": ("-O2",),
     "fixed": ("-O2", "-fno-pic", "-no-pie"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import struct
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -257,6 +259,59 @@ def test_bytecode_of_gcc(tmp_path: Path) -> None:
             read(build(tmp_path, "int f(int x) { return x * 3; }", ".c", *options), "f.o")
     with pytest.raises(Unreadable, match="bitcode"):
         read(b"BC\xc0\xde" + bytes(100), "f.bc")
+
+
+NASM = """
+global f:function (f.end - f)
+global g:function (.end - g)
+global unsized
+section .text
+f:  mov rax, rdi
+    add rsi, 1
+    test rsi, rsi
+    jz .out
+    mov rax, rdi
+    add rsi, 1
+.out: ret
+.end:
+    dq 5
+g:  mov rax, rdi
+    add rsi, 1
+    ret
+.end:
+unsized:
+    mov rax, rdi
+    add rsi, 1
+    ret
+"""
+
+
+def test_without_unwinding_the_sizes_of_functions_count(tmp_path: Path) -> None:
+    """As NASM writes objects, and compilers without tables of frames."""
+    body = f"{BODY}ret\n"
+    sized = f".globl f\n.type f,@function\nf: {BODY}ret\n.size f,.-f\n.quad 5\ng: {body}"
+    elf = read(build(tmp_path, sized, ".s", "-c"), "f.o")
+    assert blocks(elf) == [BLOCK] and not elf.faults
+    elf = read(build(tmp_path, f"{sized}.globl g\n", ".s", "-c"), "f.o")
+    assert blocks(elf) == [BLOCK] and reasons(elf) == ["nothing says where it ends"]
+    assert elf.faults[0].place == ".text+0x10 g" and "its type and size" in elf.faults[0].remedy
+    part = sized.replace("f,", "f.cold,").replace("f\n", "f.cold\n").replace("f:", "f.cold:")
+    elf = read(build(tmp_path, part, ".s", "-c"), "f.o")
+    assert not blocks(elf) and reasons(elf) == [elf_functions.PART]
+    with pytest.raises(Unreadable, match=r"give each function its type and size"):  # rules of unwinding are hidden
+        read(build(tmp_path, f"{sized}.section .debug_frame\n.long 20\n", ".s", "-c"), "f.o")
+    with pytest.raises(Unreadable, match=r"give each function its type and size"):
+        read(build(tmp_path, sized.replace(".size f,.-f\n", ""), ".s", "-c"), "f.o")
+
+
+@pytest.mark.skipif(shutil.which("nasm") is None, reason="NASM is not installed")
+def test_objects_of_nasm(tmp_path: Path) -> None:
+    (tmp_path / "f.asm").write_text(NASM)
+    for debug in ([], ["-g"]):
+        subprocess.run(["nasm", "-f", "elf64", *debug, "f.asm", "-o", "f.o"], cwd=tmp_path, check=True)
+        elf = read((tmp_path / "f.o").read_bytes(), "f.o")
+        # With -g each instruction has a line of its own, which it keeps.
+        assert [code.hex() for code in blocks(elf)] == ([] if debug else ["4889f84883c6014885f6", *[BLOCK.hex()] * 2])
 
 
 def test_no_unwinding(tmp_path: Path) -> None:

@@ -1,0 +1,82 @@
+"""What the verbs say on stderr: what they do, and no progress bars unless it is a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+
+from learned_schedulers.command.kernels import MESSAGE
+from learned_schedulers.command.main import VERBS
+
+TEXT = "\t.text\nf:\n\tmovq (%rdi), %rax\n\taddq $1, %rax\n\timulq %rsi, %rdx\n\tret\n"
+WORDS = {
+    "blocks": ["f.s"],
+    "order": ["f.s", "f.csv", "-o", "out", "--for", "atom", "--by", "list"],
+    "check": ["f.s", "f.s"],
+    "bisect": ["f.s", "--for", "atom", "--by", "list", "--test", "true"],
+    "explain": ["f.s", "--for", "atom", "--by", "list"],
+    "graph": ["w.json"],
+    "split": ["w.json"],
+}
+WORKLOAD = {
+    "maxFPGAs": 1, "maxCPUs": 1, "maxSizePerFPGA": 1e10,
+    "nodes": [
+        {"id": k, "supportedOnFpga": True, "cpuLatency": 2, "fpgaLatency": 1, "isBackwardNode": False, "size": 1}
+        for k in range(3)
+    ],
+    "edges": [{"sourceId": k, "destId": k + 1, "cost": 1} for k in range(2)],
+}  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "f.s").write_text(TEXT)
+    (tmp_path / "f.csv").write_text("4889d84889f1\n")
+    (tmp_path / "w.json").write_text(json.dumps(WORKLOAD))
+    return tmp_path
+
+
+def command(verb: str) -> list[str]:
+    return [sys.executable, "-c", "from learned_schedulers.command.main import main; main()", verb, *WORDS[verb]]
+
+
+def test_every_verb_is_tried() -> None:
+    assert {*WORDS, "cc"} == {*VERBS}  # `cc` says what the compiler says
+
+
+@pytest.mark.parametrize("verb", WORDS)
+def test_no_bars_in_a_file(verb: str, folder: Path) -> None:
+    run = subprocess.run(command(verb), cwd=folder, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert "\r" not in run.stderr and "%|" not in run.stderr
+
+
+def test_bars_on_a_terminal(folder: Path) -> None:
+    reader, writer = pty.openpty()
+    termios.tcsetwinsize(writer, (24, 80))
+    subprocess.run(command("order"), cwd=folder, stderr=writer, check=True)
+    os.close(writer)
+    text = b""
+    while b"1 blocks" not in text:
+        text += os.read(reader, 1 << 16)
+    os.close(reader)
+    assert b"%|" in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", WORDS)
+def test_the_first_compilation_is_announced_once(verb: str, folder: Path) -> None:
+    cold = os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache")}
+    times = []
+    for _ in range(2):
+        run = subprocess.run(command(verb), cwd=folder, env=cold, capture_output=True, text=True, check=False)
+        assert run.returncode == 0, run.stderr
+        times.append(run.stderr.count(MESSAGE))
+    assert times == [1, 0] or (verb == "check" and times == [0, 0])  # equal files need no kernel
