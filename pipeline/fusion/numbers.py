@@ -16,8 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from pipeline.lab.config.intervals import Intervals
-from pipeline.lab.evaluation import Evaluation
+from pipeline.lab.evaluation import Evaluation, GraphInputs
 from pipeline.lab.ratios import RatioBootstrap
 from pipeline.lab.rows import Quantity, Row, families, over_families, part, parts, results, row
 
@@ -40,11 +39,12 @@ class References:
     optimum: Costs
 
 
-def evaluate(experiment: str, intervals: Intervals, costs: pd.DataFrame, peers: Sequence[str]) -> Evaluation:
-    """Results and parts of an experiment. costs: table fusion_costs with a column `graph_set`.
+def evaluate(inputs: GraphInputs) -> Evaluation:
+    """Results and parts of an experiment, from table fusion_costs.
 
     Raises ValueError for a plan that is better than the best of all plans.
     """
+    costs = inputs.frames["fusion_costs"]
     rows: list[Row] = []
     pieces: list[dict[str, object]] = []
     targets = sorted(set(costs["target"]))
@@ -55,9 +55,8 @@ def evaluate(experiment: str, intervals: Intervals, costs: pd.DataFrame, peers: 
             members = members.sort_values(["graph_id", "target"], ignore_index=True)
             table = tabled(inside, members)
             references = _references(table)
-            bootstrap = RatioBootstrap(members["family"].to_numpy(), intervals.bootstrap_samples, intervals.confidence)
-            place = {"experiment": experiment, "set": str(name), "dependencies": "none", "target": str(target)}
-            rows += _rows(place, table, references, peers, bootstrap)
+            place = inputs.place(name, target=str(target))
+            rows += _rows(place, table, references, inputs.peers, inputs.bootstrap(members["family"]))
             if target != ALL:
                 pieces += _by_graph(place, table, references, members)
     return Evaluation(results(rows), parts(pieces))

@@ -70,22 +70,6 @@ rule judge_fusions:
     shell: stage("judge_fusions", "machines")
 
 
-rule evaluate_fusion:
-    input:
-        src=src("evaluate_fusion"),
-        fusion_costs=of_each_set("fusion_costs"),
-    output:
-        results=path("results"),
-        parts=path("parts"),
-    wildcard_constraints: experiment=of_task(Fusion)
-    params:
-        options=options_and(peers=lambda w: experiment_of(w).peers),
-        experiment="{experiment}",
-        intervals=INTERVALS,
-    message: "Numbers with intervals ({wildcards.experiment})"
-    shell: stage("evaluate_fusion", "experiment", "intervals")
-
-
 rule fusion_examples:
     """Draw plans of fusion for the page."""
     input:

@@ -17,8 +17,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from pipeline.lab.config.intervals import Intervals
-from pipeline.lab.evaluation import Evaluation
+from pipeline.lab.evaluation import Evaluation, GraphInputs
 from pipeline.lab.ratios import RatioBootstrap
 from pipeline.lab.rows import Quantity, Row, families, of_seed, over_families, part, parts, results, row
 
@@ -54,15 +53,13 @@ class References:
     optimum: np.ndarray
 
 
-def evaluate(
-    experiment: str, intervals: Intervals, costs: pd.DataFrame, peers: Sequence[str], experts: Sequence[str]
-) -> Evaluation:
-    """Results and parts of an experiment.
+def evaluate(inputs: GraphInputs) -> Evaluation:
+    """Results and parts of an experiment, from table placement_costs.
 
-    costs: table placement_costs with a column `graph_set`; peers: methods that all others are compared with; experts:
-    methods whose best schedule of each member is the baseline `expert`. Raises ValueError for a schedule that is
-    shorter than its bound.
+    The experts' best schedule of each member is the baseline `expert`. Raises ValueError for a schedule that is shorter
+    than its bound.
     """
+    costs = inputs.frames["placement_costs"]
     faster = costs[costs["seconds"] * _ROUNDING < costs["bound"]]
     if len(faster):
         first = faster.iloc[0]
@@ -73,11 +70,10 @@ def evaluate(
     for name, link in product([*sets, *([ALL] if len(sets) > 1 else [])], [*sorted(set(costs["link"])), ALL]):
         inside = costs[(costs["graph_set"].isin([name]) | (name == ALL)) & (costs["link"].isin([link]) | (link == ALL))]
         members = inside.drop_duplicates(["graph_id", "link"]).sort_values(["graph_id", "link"], ignore_index=True)
-        bootstrap = RatioBootstrap(members["family"].to_numpy(), intervals.bootstrap_samples, intervals.confidence)
-        place = {"experiment": experiment, "set": str(name), "dependencies": "none", "target": str(link)}
+        place = inputs.place(name, target=str(link))
         table = tabled(inside, members)
-        references = _references(table, members, experts)
-        rows += _rows(place, table, references, peers, bootstrap)
+        references = _references(table, members, inputs.experts)
+        rows += _rows(place, table, references, inputs.peers, inputs.bootstrap(members["family"]))
         if link == ALL:
             pieces += _convergence(place, table, references)
         if name != ALL and link != ALL:

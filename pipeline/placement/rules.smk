@@ -94,22 +94,6 @@ rule judge_placements:
     shell: stage("judge_placements", "machines")
 
 
-rule evaluate_placement:
-    input:
-        src=src("evaluate_placement"),
-        placement_costs=of_each_set("placement_costs"),
-    output:
-        results=path("results"),
-        parts=path("parts"),
-    wildcard_constraints: experiment=of_task(Placement)
-    params:
-        options=options_and(peers=lambda w: experiment_of(w).peers, experts=lambda w: experiment_of(w).experts),
-        experiment="{experiment}",
-        intervals=INTERVALS,
-    message: "Numbers with intervals ({wildcards.experiment})"
-    shell: stage("evaluate_placement", "experiment", "intervals")
-
-
 rule placement_examples:
     """Draw placed schedules for the page."""
     input:

@@ -31,6 +31,7 @@ class Placement(OnGraphs):
     frozen_table: ClassVar[str | None] = "learned_schedulers/graphs/devices/frozen/expert_placements.parquet"
     drawn: ClassVar[tuple[str, ...]] = ("placed_operations", "memory_curves")
     history: ClassVar[str | None] = "whole_graph_history"
+    reads: ClassVar[tuple[str, ...]] = ("placement_costs",)
     key_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("makespan", "expert"),)
 
     task: Literal["placement"]

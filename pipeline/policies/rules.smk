@@ -41,27 +41,6 @@ rule measure_distances:
     shell: stage("measure_distances", "machines")
 
 
-rule evaluate_policies:
-    input:
-        src=src("evaluate_policies"),
-        distances=of_each_set("schedule_distances"),
-        graphs=of_each_set("graphs"),
-        candidates=of_each_set("graph_candidates"),
-        makespans=of_each_set("makespans"),
-        strengths=FROZEN_TARGETS,
-    output:
-        results=path("results"),
-        parts=path("parts"),
-    wildcard_constraints: experiment=of_task(Policies)
-    params:
-        experiment="{experiment}",
-        intervals=INTERVALS,
-        peers=lambda w: experiment_of(w).peers,
-        methods=lambda w: section("graph_methods", only=experiment_of(w).methods),
-    message: "Numbers with intervals ({wildcards.experiment})"
-    shell: stage("evaluate_policies", "experiment", "intervals", "peers", "methods")
-
-
 rule ship_policy:
     """Put the best seed of the policy into the package: `snakemake data/published/shipped_policy.done`."""
     input:

@@ -84,6 +84,11 @@ def of_each_set(kind):
     return lambda w: expand(path(kind).replace("{experiment}", w.experiment), graph_set=experiment_of(w).sets)
 
 
+def compared_with(key):
+    """Methods that the experiment's numbers are compared with, if it names any, as a function of the wildcards."""
+    return lambda w: getattr(experiment_of(w), key, [])
+
+
 def drawn(kind):
     """Tables of the methods that a page draws, of each its first seed, as an input function."""
     return lambda w: [
@@ -120,6 +125,25 @@ rule judge_graphs:
         machines=machines,
     message: "Simulating every schedule of {wildcards.graph_set} on its targets ({wildcards.experiment})"
     shell: stage("judge_graphs", "machines")
+
+
+rule evaluate_graphs:
+    input:
+        src=lambda w: src("evaluate_graphs", f"pipeline.{experiment_of(w).task}.numbers"),
+        tables=lambda w: [file for kind in experiment_of(w).reads for file in of_each_set(kind)(w)],
+        strengths=lambda w: FROZEN_TARGETS if experiment_of(w).frozen_table == FROZEN_TARGETS else [],
+    output:
+        results=path("results"),
+        parts=path("parts"),
+    wildcard_constraints: experiment=of_task(OnGraphs)
+    params:
+        options=options_and(peers=compared_with("peers"), experts=compared_with("experts")),
+        experiment="{experiment}",
+        task=lambda w: experiment_of(w).task,
+        intervals=INTERVALS,
+        methods=lambda w: section(experiment_of(w).section_of_methods, only=experiment_of(w).methods),
+    message: "Numbers with intervals ({wildcards.experiment})"
+    shell: stage("evaluate_graphs", "experiment", "task", "intervals", "methods")
 
 
 def network_files(experiment, kind, model=None):
