@@ -8,7 +8,7 @@ rule time_graph_schedules:
     input:
         src=src("time_graph_schedules"),
         graphs=path("graphs"),
-        graph_schedules=schedules_of_set,
+        graph_schedules=of_methods("graph_schedules"),
     output:
         graph_timings=path("graph_timings"),
         machine_rates=path("machine_rates"),
@@ -23,7 +23,7 @@ rule simulate_executed:
     input:
         src=src("simulate_executed"),
         graphs=path("graphs"),
-        graph_schedules=schedules_of_set,
+        graph_schedules=of_methods("graph_schedules"),
         strengths=FROZEN_TARGETS,
     output:
         simulated_timings=path("simulated_timings"),

@@ -49,6 +49,6 @@ class Placement(OnGraphs):
             check_names(f"{key}.models.{model}.links", settings.links, params.links)
 
     def seeds_of_set(self, set: str, method: str, params: Params) -> list[int]:
-        """Seeds of a method on a set: one for a method without random draws, and only seeds of the set."""
+        """Only seeds of the set: see OnGraphs.seeds_of_set."""
         seeds = self.other_seeds.get(method, self.drawn_seeds(method, params))
         return [seed for seed in seeds if seed in self.seeds_of_sets.get(set, self.seeds)]

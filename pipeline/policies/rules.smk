@@ -32,7 +32,7 @@ rule measure_distances:
     input:
         src=src("measure_distances"),
         graphs=path("graphs"),
-        graph_schedules=schedules_of_set,
+        graph_schedules=of_methods("graph_schedules"),
     output:
         distances=path("schedule_distances"),
     params:

@@ -158,6 +158,10 @@ class OnGraphs(Experiment):
         """Seeds of a method; one for a method without random draws."""
         return self.seeds if self.sections(params)[1][method].draws else self.seeds[:1]
 
+    def seeds_of_set(self, set: str, method: str, params: Params) -> list[int]:
+        """Seeds of a method on a set."""
+        return self.drawn_seeds(method, params)
+
     def settings_of_machines(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The devices that its sets run on, from the resolved parameters, for the provenance of its numbers."""
         sets = params[self.section_of_sets]

@@ -30,20 +30,20 @@ def machines(wildcards):
     return machines_of(wildcards.experiment, wildcards.graph_set)
 
 
-def graph_schedules(experiment, **only):
-    """Paths of an experiment's schedules of graphs, of one set or of all."""
+def graph_schedules(experiment, kind="graph_schedules", sets=None):
+    """Paths of an experiment's schedules of graphs, or of other solutions by its methods, of some sets or of all."""
     chosen = P.experiments[experiment]
     return [
-        path("graph_schedules", experiment=experiment, graph_set=name, method=method, seed=seed)
-        for name in chosen.sets
-        if only.get("graph_set", name) == name
+        path(kind, experiment=experiment, graph_set=name, method=method, seed=seed)
+        for name in sets or chosen.sets
         for method in chosen.methods
-        for seed in chosen.drawn_seeds(method, P)
+        for seed in chosen.seeds_of_set(name, method, P)
     ]
 
 
-def schedules_of_set(wildcards):
-    return graph_schedules(wildcards.experiment, graph_set=wildcards.graph_set)
+def of_methods(kind):
+    """Tables of the experiment's methods for the wildcards' set, as an input function."""
+    return lambda w: graph_schedules(w.experiment, kind, [w.graph_set])
 
 
 def networks_of(kind):
@@ -117,7 +117,7 @@ rule judge_graphs:
     input:
         src=src("judge_graphs"),
         graphs=path("graphs"),
-        graph_schedules=schedules_of_set,
+        graph_schedules=of_methods("graph_schedules"),
         strengths=FROZEN_TARGETS,
     output:
         makespans=path("makespans"),
