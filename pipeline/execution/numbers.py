@@ -153,10 +153,9 @@ def _by_graph(
     place: dict[str, str], members: pd.DataFrame, measured: dict[str, pd.DataFrame], correlations: dict[str, np.ndarray]
 ) -> Iterator[dict[str, object]]:
     """Rank correlations in each graph."""
-    none = {"experiment": place["experiment"], "set": place["set"], "method": "none", "decoder": "none", "seed": "all"}
     names = members.set_index("graph_id")["name"]
     for rank, graph_id in enumerate(measured):
         for target, values in correlations.items():
             numbers = (float(values[rank]), np.nan, np.nan)
-            columns = none | {"target": target, "metric": CORRELATION}
+            columns = place | {"target": target, "metric": CORRELATION}
             yield part(columns, "graph", str(names[graph_id]), rank, numbers, len(distinct(measured[graph_id])))

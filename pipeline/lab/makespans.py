@@ -65,8 +65,8 @@ def evaluate(inputs: GraphInputs) -> Evaluation:
 
 
 def _strength(experiment: str, rank: int, target: str, value: float) -> dict[str, object]:
-    place = {"experiment": experiment, "set": "all", "judge": "none", "target": target}
-    return part(_none(place) | {"metric": "strength"}, "target", target, rank, (value, np.nan, np.nan), 0)
+    place = {"experiment": experiment, "set": "all", "target": target, "metric": "strength"}
+    return part(place, "target", target, rank, (value, np.nan, np.nan), 0)
 
 
 def scheduled_methods(makespans: pd.DataFrame, graph_ids: list[str]) -> Table:
@@ -120,7 +120,7 @@ def _rows(place: dict[str, str], scheduled: Table, bootstrap: ClusterBootstrap) 
             if quantity.metric == "proven_optimal_share" and not any(schedules.exact for schedules in by_seed.values()):
                 continue
             of_seeds = {seed: values(schedules) for seed, schedules in by_seed.items()}
-            yield over_families(of_method, quantity._replace(judge=JUDGE), of_seeds, bootstrap, back)
+            yield over_families(of_method, quantity, of_seeds, bootstrap, back)
 
 
 def _counted(place: dict[str, str], candidates: pd.DataFrame) -> Iterator[dict[str, object]]:
@@ -128,7 +128,7 @@ def _counted(place: dict[str, str], candidates: pd.DataFrame) -> Iterator[dict[s
     for rank, (kind, group) in enumerate(candidates.groupby(["family", "variant", "extent"], sort=True)):
         for metric, value in (("graphs_looked_at", len(group)), ("graphs_counted", int(group["counts"].sum()))):
             numbers = (float(value), np.nan, np.nan)
-            named = _none(place) | {"metric": metric, "judge": "none"}
+            named = place | {"metric": metric, "judge": "none"}
             yield part(named, "kind", " ".join(map(str, kind)), rank, numbers, len(group))
 
 
@@ -146,7 +146,7 @@ def _by_family(
             ratios = np.stack([np.log(schedules.seconds / listed)[inside] for schedules in by_seed.values()])
             _, estimate = bootstrap.estimates(ratios)
             numbers = tuple(np.exp([estimate.value, estimate.low, estimate.high]))
-            columns = _none(place) | {"method": method, "metric": "makespan", "comparison": "ratio", "baseline": LIST}
+            columns = place | {"method": method, "metric": "makespan", "comparison": "ratio", "baseline": LIST}
             yield part(columns, "family", str(family), rank, numbers, estimate.n)
 
 
@@ -173,11 +173,5 @@ def _anytime(place: dict[str, str], makespans: pd.DataFrame, listed: pd.Series) 
                 ratios.setdefault(count, []).append(np.log(seconds / listed[graph_id]))
         for rank, count in enumerate(sorted(count for count, all_ in ratios.items() if len(all_) == len(of_method))):
             numbers = (float(np.exp(np.mean(ratios[count]))), np.nan, np.nan)
-            columns = _none(place) | {"method": str(method), "metric": "makespan", "comparison": "ratio"}
+            columns = place | {"method": str(method), "metric": "makespan", "comparison": "ratio"}
             yield part(columns | {"baseline": LIST}, "evaluations", str(count), rank, numbers, len(ratios[count]))
-
-
-def _none(place: dict[str, str]) -> dict[str, object]:
-    """Columns of table `parts`."""
-    columns: dict[str, object] = {name: place[name] for name in ("experiment", "set", "judge")}
-    return columns | {"target": place.get("target", "none"), "method": "none", "decoder": "none", "seed": "all"}

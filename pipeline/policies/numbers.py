@@ -60,7 +60,7 @@ def _against(
             for quantity, values, back in quantities:
                 seeds = by_seed if len(by_seed) > 1 else of_peer
                 of_seeds = {seed: values(of_seed(by_seed, seed), of_seed(of_peer, seed)) for seed in seeds}
-                yield over_families(of_method, quantity._replace(judge=JUDGE), of_seeds, bootstrap, back)
+                yield over_families(of_method, quantity, of_seeds, bootstrap, back)
 
 
 def _several(by_seed: dict[int, Scheduled]) -> bool:
@@ -78,7 +78,7 @@ def _distances(
                 int(str(seed)): of.set_index("graph_id")[metric].reindex(graph_ids).to_numpy(float)
                 for seed, of in frame.groupby("seed", sort=True)
             }
-            quantity = Quantity(metric, judge=JUDGE, unit="mean run times")
+            quantity = Quantity(metric, unit="mean run times")
             yield over_families(place | {"method": str(method), "decoder": str(rule)}, quantity, of_seeds, bootstrap)
 
 
@@ -101,5 +101,5 @@ def _by_temperature(
             for seed in sorted(seeds):
                 each = np.stack([getattr(scheduled[name, BEST][seed], metric) for name in names])  # (methods, G)
                 of_seeds[seed] = np.array([spearmanr(range(len(names)), column).statistic for column in each.T])
-            quantity = Quantity("rank_correlation", baseline=metric, judge=JUDGE, unit="1")
+            quantity = Quantity("rank_correlation", baseline=metric, unit="1")
             yield over_families(place | {"method": network, "decoder": BEST}, quantity, of_seeds, bootstrap)
