@@ -24,13 +24,13 @@ def main(
     task: Annotated[str, typer.Option(help="The chapter whose numbers.py evaluates the tables.")],
     intervals: options.Intervals,
     methods: Annotated[str, typer.Option(help="JSON: settings of every method by its name.")],
-    costs: Annotated[list[Path], typer.Option("--tables", help="Tables that the task reads, at their places.")],
+    read: options.Read,
     results: options.Out,
     parts: options.Out,
     further: Annotated[list[Path] | None, typer.Option(help="Further tables of the task, at their places.")] = None,
-    peers: Annotated[list[str] | None, typer.Option(help="Methods that every other one is compared with.")] = None,
+    peers: options.Peers = None,
     experts: Annotated[list[str] | None, typer.Option(help="Methods that place as people do.")] = None,
-    strengths: Annotated[Path | None, typer.Option(help="The frozen targets, graph_targets.csv.")] = None,
+    strengths: options.SomeTable = None,
 ) -> None:
     """Compare the methods of an experiment: one row per set, target, method, metric and baseline.
 
@@ -41,7 +41,7 @@ def main(
         section(Intervals, intervals),
         {
             kind: gather(chapters.tables()[kind], paths, _COLUMNS.get(kind))
-            for kind, paths in places.by_kind(costs, chapters.tables()).items()
+            for kind, paths in places.by_kind(read, chapters.tables()).items()
         },
         peers or [],
         experts or [],
