@@ -6,8 +6,8 @@ measured is what a user types, `snakemake data/splits/full.parquet`, on two core
 fetch, manifest, ingest, deduplicate, join_partitions, dags, split, with Snakemake's own checksums. There is one shard
 and one partition for each 2.5 million blocks, but at least two, as many as cores.
 
-Memory is the resident sets of Snakemake and of all processes below it, added up, pages that they share counted in
-each; sampled ten times a second. Seconds of the processor are the better measure where others use the machine.
+Memory is that of Snakemake and of all processes below it. Seconds of the processor are the better measure where others
+use the machine.
 The exponent of growth is the slope of a least-squares line through the logarithms of seconds and blocks of all sizes;
 its interval are the slopes with one of the sizes left out.
 """
@@ -15,25 +15,21 @@ its interval are the slopes with one of the sizes left out.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
-import sys
 import tempfile
-import threading
 import time
-from collections import defaultdict
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
-import psutil
 import typer
 import yaml
 
 from benchmarks import made_blocks
 from benchmarks.publishing import PUBLISHED, publish
+from benchmarks.watching import Cost, run, watched
 from pipeline.corpus.tables import BLOCKS, DAGS
 from pipeline.lab import tables
 from pipeline.lab.config import files
@@ -49,9 +45,7 @@ BLOCKS_A_JOB = 2_500_000
 CORES = 2
 SEED = 20190623
 TARGET = path("splits", dependencies="full")
-_SAMPLE_SECONDS = 0.1
 _UNITS = {"blocks": "count", "peak_memory_gb": "GB", "seconds": "seconds", "processor_seconds": "seconds"}
-_ENVIRONMENT = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
 # Rule -> patterns of the files that its jobs read and write.
 _FILES = {
     "fetch": (["made/*.csv"], ["data/raw/made"]),
@@ -62,75 +56,6 @@ _FILES = {
     "dags": (["data/corpus/released/blocks.parquet"], ["data/dags/released/full.parquet"]),
     "split": (["data/corpus/released/blocks.parquet", "data/dags/released/full.parquet"], [TARGET]),
 }
-
-
-class Watched(NamedTuple):
-    """What a process below the command used."""
-
-    stage: str  # empty for Snakemake and shells
-    processor_seconds: float
-    resident: int
-
-
-class Cost(NamedTuple):
-    """Of a command and all processes below it."""
-
-    seconds: float
-    processor_seconds: float
-    peak_bytes: int
-    of_stage: dict[str, list[Watched]]  # its processes, each at its highest
-
-
-def _stage_of(command: list[str]) -> str:
-    """`ingest` of `python -m pipeline ingest ...`; shells that start it do not count."""
-    return command[3] if command[1:3] == ["-m", "pipeline"] and len(command) > 3 else ""
-
-
-def watched(command: list[str], folder: Path) -> Cost:
-    """Run a command to its end. Raises RuntimeError with the end of its output if it fails."""
-    processes_watched: dict[tuple[int, float], Watched] = {}
-    before, start, peak = os.times(), time.perf_counter(), 0
-    with tempfile.TemporaryFile("w+") as output:
-        started = subprocess.Popen(command, cwd=folder, env=_ENVIRONMENT, stdout=output, stderr=subprocess.STDOUT)
-        root, finished = psutil.Process(started.pid), threading.Event()
-
-        def watch() -> None:
-            nonlocal peak
-            while not finished.wait(_SAMPLE_SECONDS):
-                resident = 0
-                try:
-                    processes = [root, *root.children(recursive=True)]
-                except psutil.Error:
-                    continue  # the command has just ended
-                for process in processes:
-                    try:
-                        with process.oneshot():
-                            key, used = (process.pid, process.create_time()), process.cpu_times()
-                            size = process.memory_info().rss
-                            stage = _stage_of(process.cmdline())
-                    except psutil.Error:
-                        continue  # it has just ended
-                    earlier = processes_watched.get(key, Watched(stage, 0, 0))
-                    processes_watched[key] = Watched(stage, used.user + used.system, max(size, earlier.resident))
-                    resident += size
-                peak = max(peak, resident)
-
-        watcher = threading.Thread(target=watch)
-        watcher.start()
-        try:
-            code = started.wait()
-        finally:
-            finished.set()
-            watcher.join()
-        if code:
-            output.seek(0)
-            raise RuntimeError(f"{' '.join(command)} ended with {code}:\n{output.read()[-3000:]}")
-    after = os.times()
-    used = after.children_user + after.children_system - before.children_user - before.children_system
-    of_stage: dict[str, list[Watched]] = defaultdict(list)
-    for process in processes_watched.values():
-        of_stage[process.stage].append(process)
-    return Cost(time.perf_counter() - start, used, peak, dict(of_stage))
 
 
 def copy_of_repository(folder: Path) -> None:
@@ -201,7 +126,7 @@ def measured(real: made_blocks.Real, n_blocks: int, scratch: Path) -> tuple[dict
     made_blocks.write(real, n_blocks, folder / "made")
     (folder / "made.yaml").write_text(yaml.safe_dump(settings_of(ROOT / "params.yaml", jobs), sort_keys=False))
     command = ["snakemake", f"-j{CORES}", "--configfile", "made.yaml", "--set-scatter", f"partitions={jobs}"]
-    cost = watched([*command, "--", TARGET], folder)
+    cost = watched(lambda: run([*command, "--", TARGET], folder))
     groups = tables.RowGroups(BLOCKS, folder / path("blocks", corpus="released"), ["n_instructions"])
     instructions = sum(int(group["n_instructions"].to_numpy().sum(dtype=np.int64)) for group in groups)
     size = {

@@ -4,30 +4,24 @@ Both on two cores in one run, in turn: objdump over the files two at a time, the
 processes (manifest; ingest, two shards at a time; deduplicate, two partitions at a time; join_partitions; dags with
 two threads), as Snakemake runs them, without Snakemake's own start. Then the same of single programs, each as a corpus
 of its own: a large one, one of half its size, one of a tenth. The files are those that ingestion accepts: a first run,
-not timed, finds them and fills numba's cache on disk. Memory: resident sets of the process tree added up, pages that
-processes share counted in each; sampled every 50 ms.
+not timed, finds them and fills numba's cache on disk.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 import tempfile
-import threading
-import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import pandas as pd
-import psutil
 import typer
 
 from benchmarks.publishing import PUBLISHED, publish
+from benchmarks.watching import Cost, run, watched
 from learned_schedulers.blocks.read.source_settings import BhiveSource, Corpus, FilesSource
 from learned_schedulers.blocks.read.sources import distributed, read_program
 from pipeline.corpus.fetch import fetch
@@ -41,57 +35,11 @@ SHARES = (0.25, 0.5, 1.0)
 PROGRAM_SIZES = (1.0, 0.5, 0.1)  # of the largest file
 # What a single program may take: so many times objdump, and the stages' interpreters and imports.
 ALLOWED_TIMES, ALLOWED_START_SECONDS = 1.5, 4.0
-_SAMPLE_SECONDS = 0.05
-_ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1"}  # as pipeline/lab/rules/common.smk
-
-
-class Cost(NamedTuple):
-    wall_seconds: float
-    cpu_seconds: float  # of processes that have ended
-    peak_gb: float
-
-
-def measured(work: Callable[[], object]) -> Cost:
-    """Wall time, processor time and memory of `work` and of the processes that it starts."""
-    finished = threading.Event()
-    peak = 0
-
-    def watch() -> None:
-        nonlocal peak
-        me = psutil.Process()
-        while not finished.wait(_SAMPLE_SECONDS):
-            resident = 0
-            for process in me.children(recursive=True):
-                try:
-                    resident += process.memory_info().rss
-                except psutil.Error:
-                    continue  # it has just ended
-            peak = max(peak, resident)
-
-    watcher = threading.Thread(target=watch)
-    before, start = os.times(), time.perf_counter()
-    watcher.start()
-    try:
-        work()
-    finally:
-        finished.set()
-        watcher.join()
-    after = os.times()
-    used = after.children_user + after.children_system - before.children_user - before.children_system
-    return Cost(time.perf_counter() - start, used, peak / 1e9)
-
-
-def _run(command: list[str]) -> None:
-    ended = subprocess.run(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=_ENVIRONMENT
-    )
-    if ended.returncode:
-        sys.exit(f"{' '.join(command)[:200]} ended with exit code {ended.returncode}:\n{ended.stderr.decode()[-2000:]}")
 
 
 def _two_at_a_time(commands: list[list[str]]) -> None:
     with ThreadPoolExecutor(CORES) as pool:
-        list(pool.map(_run, commands))
+        list(pool.map(run, commands))
 
 
 def _stage(name: str, **options: object) -> list[str]:
@@ -115,7 +63,7 @@ class Pipeline:
         self._partitions = [folder / f"partition{number}.parquet" for number in range(CORES)]
 
     def list_files(self) -> None:
-        _run(_stage("manifest", settings=self._settings, artifacts=self._artifacts, out=self.manifest))
+        run(_stage("manifest", settings=self._settings, artifacts=self._artifacts, out=self.manifest))
 
     def run(self) -> None:
         """From the manifest on."""
@@ -133,8 +81,8 @@ class Pipeline:
             ]
         )
         outputs = {"blocks": self.blocks, "skipped": self.skipped}
-        _run(_stage("join_partitions", partitions=self._partitions, skipped_shards=self._skipped_shards, **outputs))
-        _run(_stage("dags", dependencies=MODE, blocks=self.blocks, out=self._dags, cores=CORES))
+        run(_stage("join_partitions", partitions=self._partitions, skipped_shards=self._skipped_shards, **outputs))
+        run(_stage("dags", dependencies=MODE, blocks=self.blocks, out=self._dags, cores=CORES))
 
     def all(self) -> None:
         self.list_files()
@@ -184,10 +132,10 @@ def _program_rows(corpus: Corpus, files: pd.DataFrame, folder: Path, pairs: int)
         pipeline = Pipeline(only, {file.source: listing}, scratch)
         objdump, ours = [], []
         for _ in range(pairs):
-            objdump.append(measured(lambda path=path: _run(["objdump", "-d", str(path)])))
-            ours.append(measured(pipeline.all))
+            objdump.append(watched(lambda path=path: run(["objdump", "-d", str(path)])))
+            ours.append(watched(pipeline.all))
             print(f"{file.program}: objdump {objdump[-1]}\n        pipeline {ours[-1]}", flush=True)
-        seconds, of_objdump = ([cost.wall_seconds for cost in costs] for costs in (ours, objdump))
+        seconds, of_objdump = ([cost.seconds for cost in costs] for costs in (ours, objdump))
         allowed = [ALLOWED_TIMES * took + ALLOWED_START_SECONDS for took in of_objdump]
         figures = {
             "program_bytes": [float(file.size_bytes)],
@@ -203,7 +151,10 @@ def _program_rows(corpus: Corpus, files: pd.DataFrame, folder: Path, pairs: int)
 
 def _processor_times(ours: list[Cost], objdump: list[Cost]) -> list[float]:
     """Ratios of processor seconds: unlike wall time hardly changed by what else the machine does."""
-    return [cost.cpu_seconds / objdump_cost.cpu_seconds for cost, objdump_cost in zip(ours, objdump, strict=True)]
+    return [
+        cost.processor_seconds / objdump_cost.processor_seconds
+        for cost, objdump_cost in zip(ours, objdump, strict=True)
+    ]
 
 
 def _row(place: dict[str, str], metric: str, values: list[float], n: int) -> rows.Row:
@@ -228,8 +179,8 @@ def main(
                 fetch(source, sources[name])
         pipeline = Pipeline(corpus, sources, folder)
         print("first run: which files are eligible; compiling", flush=True)
-        first = measured(pipeline.all)
-        print(f"  {first.wall_seconds:.1f} s, a cold start where numba's cache was empty", flush=True)
+        first = watched(pipeline.all)
+        print(f"  {first.seconds:.1f} s, a cold start where numba's cache was empty", flush=True)
         files = tables.read(MANIFEST, pipeline.manifest)
         left_out = tables.read(SKIPPED, pipeline.skipped)
         files = files[~files["program"].isin(left_out["program"])]
@@ -238,8 +189,8 @@ def main(
 
         objdump, ours = [], []
         for pair in range(pairs):
-            objdump.append(measured(lambda: _two_at_a_time([["objdump", "-d", str(path)] for path in programs])))
-            ours.append(measured(pipeline.all))
+            objdump.append(watched(lambda: _two_at_a_time([["objdump", "-d", str(path)] for path in programs])))
+            ours.append(watched(pipeline.all))
             print(f"pair {pair + 1}: objdump {objdump[-1]}\n        pipeline {ours[-1]}", flush=True)
         of_programs = _program_rows(corpus, files, folder, pairs)
 
@@ -248,21 +199,19 @@ def main(
             tables.write(
                 distributed(_share(files, share).drop(columns="shard"), corpus.shards), MANIFEST, pipeline.manifest
             )
-            cost = measured(pipeline.run)
+            cost = watched(pipeline.run)
             blocks = tables.read(BLOCKS, pipeline.blocks, ["n_instructions", "occurrences"])
             instructions = int((blocks["n_instructions"].astype(int) * blocks["occurrences"]).sum())
-            growth.append((share, instructions, cost.wall_seconds, cost.peak_gb))
+            growth.append((share, instructions, cost.seconds, cost.peak_bytes / 1e9))
             print(f"share {share}: {instructions} instructions, {cost}", flush=True)
 
     # Of the last share: all files. Instructions are those of all blocks found, repeated ones included.
-    walls = [cost.wall_seconds for cost in ours]
+    walls = [cost.seconds for cost in ours]
     figures = {
         "blocks": [float(len(blocks))],
-        "wall_over_objdump": [
-            wall / objdump_cost.wall_seconds for wall, objdump_cost in zip(walls, objdump, strict=True)
-        ],
+        "wall_over_objdump": [wall / objdump_cost.seconds for wall, objdump_cost in zip(walls, objdump, strict=True)],
         "processor_time_over_objdump": _processor_times(ours, objdump),
-        "peak_memory_gb": [cost.peak_gb for cost in ours],
+        "peak_memory_gb": [cost.peak_bytes / 1e9 for cost in ours],
         "instructions_per_second": [instructions / wall for wall in walls],
     }
     place = {"experiment": "ingest", "dependencies": MODE}

@@ -33,7 +33,7 @@ import typer
 
 from benchmarks.publishing import PUBLISHED, in_turns, of_rounds, publish
 from learned_schedulers.graphs.devices import targets
-from learned_schedulers.graphs.devices.limits import memory_limit
+from learned_schedulers.graphs.devices.limits import limited
 from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.environment.batched import Environment, Sequence
 from learned_schedulers.graphs.environment.compiled import CompiledEnvironment
@@ -189,7 +189,7 @@ def placing(rounds: int, evaluations: int = 2000) -> Iterator[Row]:
     linked = []
     for graph in chosen(placed):
         problem = problem_of(graph, DEVICES, settings.devices[placed.device], np.inf)
-        linked.append(targets.linked(replace(problem, memory=memory_limit(problem)), link))
+        linked.append(targets.linked(limited(problem), link))
     entries = {
         name: graph_entry(name, evaluations=evaluations) for name in ("go", "hdp", "node_by_node", "decision_annealing")
     }

@@ -126,8 +126,7 @@ def test_an_unknown_module_is_named() -> None:
 
 def rule_bodies() -> dict[str, str]:
     text = "\n".join(path.read_text() for path in sorted((ROOT / "pipeline").rglob("*.smk")))
-    parts = re.split(r"^rule (\w+):$", text, flags=re.MULTILINE)
-    return dict(zip(parts[1::2], parts[2::2], strict=True))
+    return dict(re.findall(r"^rule (\w+):\n(.*?)(?=^\S|\Z)", text, re.MULTILINE | re.DOTALL))
 
 
 def test_every_rule_depends_on_the_stage_it_runs() -> None:

@@ -5,24 +5,6 @@ from pipeline.devices.settings import Devices
 
 
 
-rule evaluate_graphs:
-    input:
-        src=src("evaluate_graphs"),
-        graphs=of_each_set("graphs"),
-        candidates=of_each_set("graph_candidates"),
-        makespans=of_each_set("makespans"),
-        strengths=FROZEN_TARGETS,
-    output:
-        results=path("results"),
-        parts=path("parts"),
-    wildcard_constraints: experiment=of_task(Devices)
-    params:
-        experiment="{experiment}",
-        intervals=INTERVALS,
-    message: "Numbers with intervals ({wildcards.experiment})"
-    shell: stage("evaluate_graphs", "experiment", "intervals")
-
-
 rule graph_examples:
     """Draw example schedules for the page."""
     input:

@@ -11,6 +11,7 @@ class Devices(OnGraphs):
     """Makespans of schedules of computation graphs on simulated devices."""
 
     drawn: ClassVar[tuple[str, ...]] = SCHEDULES
+    reads: ClassVar[tuple[str, ...]] = ("graphs", "graph_candidates", "makespans")
     key_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("makespan", "list_scheduling"),)
     in_report: ClassVar[bool] = True
 

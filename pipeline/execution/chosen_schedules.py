@@ -13,6 +13,7 @@ import pandas as pd
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.run.programs import chains
 from pipeline.lab import tables
+from pipeline.lab.graph_table import kept_schedules
 from pipeline.lab.places import place
 from pipeline.lab.shared_tables import GRAPH_SCHEDULES
 
@@ -76,14 +77,13 @@ def _schedules_of_table(path: Path, count: int) -> Iterator[pd.DataFrame]:
     for row in table.to_dict("records"):
         if row["sees"] != executed or row["kept_by"] != _BEST or len(row["seen_seconds"]) == 0:
             continue
-        shape = (len(row["seen_seconds"]), int(row["operations"]))
-        orders, placements = (np.asarray(row[name], np.int32).reshape(shape) for name in ("orders", "placements"))
+        orders, placements = kept_schedules(row)
         yield pd.DataFrame(
             {
                 "graph_id": row["graph_id"],
                 "method": fields["method"],
                 "seed": int(fields["seed"]),
-                "schedule": range(min(count, shape[0])),
+                "schedule": range(min(count, len(orders))),
                 "order": list(orders[:count]),
                 "placement": list(placements[:count]),
             }

@@ -21,8 +21,7 @@ from pipeline.execution.machine_agreement import (
     relative_difference,
 )
 from pipeline.lab.clusters import ClusterBootstrap
-from pipeline.lab.config.intervals import Intervals
-from pipeline.lab.evaluation import Evaluation
+from pipeline.lab.evaluation import Evaluation, GraphInputs
 from pipeline.lab.rows import Quantity, Row, estimated, once, part, parts, results, row
 
 BASELINES = ("list_scheduling", "one_device", "expert_layers")  # those of them that were executed
@@ -38,27 +37,19 @@ _RATES = {
 _FAMILIES = "families"
 
 
-def evaluate(
-    experiment: str,
-    intervals: Intervals,
-    graphs: pd.DataFrame,
-    timings: pd.DataFrame,
-    simulated: pd.DataFrame,
-    rates: pd.DataFrame,
-) -> Evaluation:
-    """Results and parts of an experiment.
+def evaluate(inputs: GraphInputs) -> Evaluation:
+    """Results, parts and points of an experiment, from tables graphs, graph_timings, simulated_timings, machine_rates.
 
-    Frames with a column `graph_set`: graphs (graph_id, name, family, operations), timings (table graph_timings),
-    simulated (table simulated_timings), rates (table machine_rates). Raises ValueError if a schedule was not simulated,
-    or if none of BASELINES was executed.
+    Raises ValueError if a schedule was not simulated, or if none of BASELINES was executed.
     """
+    tables = ("graphs", "graph_timings", "simulated_timings", "machine_rates")
+    graphs, timings, simulated, rates = (inputs.frames[name] for name in tables)
     rows: list[Row] = []
     pieces: list[dict[str, object]] = []
     for name, of_set in timings.groupby("graph_set", sort=False):
         members = graphs[(graphs["graph_set"] == name) & graphs["graph_id"].isin(set(of_set["graph_id"]))]
         members = members.sort_values("graph_id")
-        bootstrap = ClusterBootstrap(members["family"].to_numpy(), intervals.bootstrap_samples, intervals.confidence)
-        place = {"experiment": experiment, "set": str(name), "dependencies": "none", "target": THIS_MACHINE}
+        bootstrap, place = inputs.bootstrap(members["family"]), inputs.place(name, target=THIS_MACHINE)
         measured = {str(graph_id): fastest(frame) for graph_id, frame in of_set.groupby("graph_id", sort=True)}
         correlations = _correlations(measured, simulated[simulated["graph_set"] == name])
         for target, values in correlations.items():
@@ -67,17 +58,19 @@ def evaluate(
         pieces += _by_graph(place, members, measured, correlations)
         rows += _makespans(place, measured, bootstrap)
         rows += _measurement(place, of_set, members, measured, rates[rates["graph_set"] == name])
-    return Evaluation(results(rows), parts(pieces))
+    further = {"executed_points": points(graphs, timings, simulated)}
+    return Evaluation(results(rows), parts(pieces), further=further)
 
 
 def points(graphs: pd.DataFrame, timings: pd.DataFrame, simulated: pd.DataFrame) -> pd.DataFrame:
     """Table executed_points, of the graph with the most distinct executed schedules.
 
-    graphs: graph_id, name, seconds (of all operations); timings and simulated as in `evaluate`.
+    graphs, timings, simulated: frames of these tables, as in `evaluate`.
     """
     measured = {graph_id: distinct(fastest(frame)) for graph_id, frame in timings.groupby("graph_id", sort=True)}
     chosen = max(measured, key=lambda graph_id: len(measured[graph_id]))
-    name, work = graphs.loc[graphs["graph_id"] == chosen, ["name", "seconds"]].iloc[0]
+    name, seconds = graphs.loc[graphs["graph_id"] == chosen, ["name", "seconds"]].iloc[0]
+    work = float(np.sum(seconds))
     frames = [
         pd.DataFrame(
             {
@@ -146,7 +139,7 @@ def _measurement(
     many: list[tuple[str, list[float], str, str]] = [
         ("relative_difference", differences, "share", "graphs"),
         ("executed_schedules", [float(count) for count in schedules], "count", "graphs"),
-        ("operations", members["operations"].astype(float).tolist(), "count", "graphs"),
+        ("operations", members["seconds"].map(len).astype(float).tolist(), "count", "graphs"),
         *((rate, rates[rate].tolist(), unit, "pairs of processes") for rate, unit in _RATES.items()),
     ]
     for name, values, unit, over in many:
@@ -160,10 +153,9 @@ def _by_graph(
     place: dict[str, str], members: pd.DataFrame, measured: dict[str, pd.DataFrame], correlations: dict[str, np.ndarray]
 ) -> Iterator[dict[str, object]]:
     """Rank correlations in each graph."""
-    none = {"experiment": place["experiment"], "set": place["set"], "method": "none", "decoder": "none", "seed": "all"}
     names = members.set_index("graph_id")["name"]
     for rank, graph_id in enumerate(measured):
         for target, values in correlations.items():
             numbers = (float(values[rank]), np.nan, np.nan)
-            columns = none | {"target": target, "metric": CORRELATION}
+            columns = place | {"target": target, "metric": CORRELATION}
             yield part(columns, "graph", str(names[graph_id]), rank, numbers, len(distinct(measured[graph_id])))

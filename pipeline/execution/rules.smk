@@ -8,7 +8,7 @@ rule time_graph_schedules:
     input:
         src=src("time_graph_schedules"),
         graphs=path("graphs"),
-        graph_schedules=schedules_of_set,
+        graph_schedules=of_methods("graph_schedules"),
     output:
         graph_timings=path("graph_timings"),
         machine_rates=path("machine_rates"),
@@ -23,7 +23,7 @@ rule simulate_executed:
     input:
         src=src("simulate_executed"),
         graphs=path("graphs"),
-        graph_schedules=schedules_of_set,
+        graph_schedules=of_methods("graph_schedules"),
         strengths=FROZEN_TARGETS,
     output:
         simulated_timings=path("simulated_timings"),
@@ -49,20 +49,12 @@ rule placed_schedules:
 ruleorder: placed_schedules > schedule_graphs
 
 
-rule evaluate_execution:
-    input:
-        src=src("evaluate_execution"),
-        graphs=of_each_set("graphs"),
-        graph_timings=of_each_set("graph_timings"),
-        machine_rates=of_each_set("machine_rates"),
-        simulated_timings=of_each_set("simulated_timings"),
+use rule evaluate_graphs as evaluate_execution with:
     output:
         results=path("results"),
         parts=path("parts"),
-        executed_points=path("executed_points"),
+        further=path("executed_points"),
     wildcard_constraints: experiment=of_task(Execution)
-    params:
-        experiment="{experiment}",
-        intervals=INTERVALS,
-    message: "Numbers with intervals ({wildcards.experiment})"
-    shell: stage("evaluate_execution", "experiment", "intervals")
+
+
+ruleorder: evaluate_execution > evaluate_graphs

@@ -16,6 +16,7 @@ class Execution(OnGraphs):
 
     results: ClassVar[tuple[str, ...]] = ("results", "parts", "executed_points")
     measured: ClassVar[bool] = True
+    reads: ClassVar[tuple[str, ...]] = ("graphs", "graph_timings", "machine_rates", "simulated_timings")
     key_metrics: ClassVar[tuple[tuple[str, str], ...]] = (
         ("makespan", "list_scheduling"),
         ("makespan", "expert_layers"),

@@ -16,10 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from pipeline.lab.config.intervals import Intervals
-from pipeline.lab.evaluation import Evaluation
-from pipeline.lab.ratios import RatioBootstrap
-from pipeline.lab.rows import Quantity, Row, families, over_families, part, parts, results, row
+from pipeline.lab.evaluation import Evaluation, GraphInputs
+from pipeline.lab.ratios import RatioBootstrap, share_of_head_room, with_range
+from pipeline.lab.rows import Quantity, Row, over_families, part, parts, results
 
 JUDGE, ALL = "fusion_cost", "all"
 RULES = ("loop_fusion", "xla_2023", "priority_fusion")
@@ -40,11 +39,12 @@ class References:
     optimum: Costs
 
 
-def evaluate(experiment: str, intervals: Intervals, costs: pd.DataFrame, peers: Sequence[str]) -> Evaluation:
-    """Results and parts of an experiment. costs: table fusion_costs with a column `graph_set`.
+def evaluate(inputs: GraphInputs) -> Evaluation:
+    """Results and parts of an experiment, from table fusion_costs.
 
     Raises ValueError for a plan that is better than the best of all plans.
     """
+    costs = inputs.frames["fusion_costs"]
     rows: list[Row] = []
     pieces: list[dict[str, object]] = []
     targets = sorted(set(costs["target"]))
@@ -55,9 +55,8 @@ def evaluate(experiment: str, intervals: Intervals, costs: pd.DataFrame, peers: 
             members = members.sort_values(["graph_id", "target"], ignore_index=True)
             table = tabled(inside, members)
             references = _references(table)
-            bootstrap = RatioBootstrap(members["family"].to_numpy(), intervals.bootstrap_samples, intervals.confidence)
-            place = {"experiment": experiment, "set": str(name), "dependencies": "none", "target": str(target)}
-            rows += _rows(place, table, references, peers, bootstrap)
+            place = inputs.place(name, target=str(target), judge=JUDGE)
+            rows += _rows(place, table, references, inputs.peers, inputs.bootstrap(members["family"]))
             if target != ALL:
                 pieces += _by_graph(place, table, references, members)
     return Evaluation(results(rows), parts(pieces))
@@ -116,47 +115,32 @@ def _rows(
                 with np.errstate(divide="ignore", invalid="ignore"):
                     ratios = {seed: np.log(costs[metric] / of_seed[seed][metric]) for seed, costs in by_seed.items()}
                 finite = {seed: np.where(np.isfinite(values), values, np.nan) for seed, values in ratios.items()}
-                quantity = Quantity(metric, "ratio", baseline, JUDGE)
-                yield over_families(of_method, quantity, finite, bootstrap, np.exp)
+                yield over_families(of_method, Quantity(metric, "ratio", baseline), finite, bootstrap, np.exp)
         if references.optimum:
-            yield _share_of_head_room(of_method, by_seed, references, bootstrap)
+            won = np.stack([_gains(costs, references) for costs in by_seed.values()])
+            yield share_of_head_room(of_method, DEFAULT, won, _gains(references.optimum, references), bootstrap)
 
 
-def _share_of_head_room(
-    place: Mapping[str, str], by_seed: Mapping[int, Costs], references: References, bootstrap: RatioBootstrap
-) -> Row:
-    """sum(1 - run time / default) / sum(1 - optimum / default)."""
-    default = references.default["run_time"]
-    won = np.stack([_without_rounding(1 - costs["run_time"] / default) for costs in by_seed.values()])
-    winnable = np.broadcast_to(_without_rounding(1 - references.optimum["run_time"] / default), won.shape)
-    estimate = bootstrap.ratio(won, winnable)
-    quantity = Quantity("share_of_head_room", baseline=DEFAULT, judge=JUDGE)
-    over = families(estimate.low, len(by_seed))
-    return row(place, quantity, estimate.value, estimate.low, estimate.high, estimate.n, over, seed=ALL)
-
-
-def _without_rounding(shares: np.ndarray) -> np.ndarray:
-    """Shares that are only the rounding of sums in another sequence are 0."""
-    return np.where(np.abs(shares) > _ROUNDING - 1, shares, 0.0)
+def _gains(costs: Costs, references: References) -> np.ndarray:
+    """(N,) gains over the default; those that are only the rounding of sums in another sequence are 0."""
+    gains = 1 - costs["run_time"] / references.default["run_time"]
+    return np.where(np.abs(gains) > _ROUNDING - 1, gains, 0.0)
 
 
 def _by_graph(
     place: Mapping[str, str], table: Table, references: References, members: pd.DataFrame
 ) -> Iterator[dict[str, object]]:
     """Rows of each graph: the default's run time; every method's ratio to it and its kernels, with least and most."""
-    shared: dict[str, object] = {name: place[name] for name in ("experiment", "set", "target")}
-    shared |= {"judge": JUDGE, "decoder": "none", "seed": ALL}
     for i, (graph, operations) in enumerate(members[["graph", "operations"]].itertuples(index=False)):
         seconds = float(references.default["run_time"][i])
-        yield part(
-            shared | {"method": DEFAULT, "metric": "seconds"}, "graph", graph, i, (seconds, np.nan, np.nan), operations
-        )
+        of_default = {**place, "method": DEFAULT, "metric": "seconds"}
+        yield part(of_default, "graph", graph, i, (seconds, np.nan, np.nan), operations)
         for method, by_seed in table.items():
             ratios = np.array([costs["run_time"][i] for costs in by_seed.values()]) / seconds
             if not np.isnan(ratios).all():
-                numbers = float(np.exp(np.nanmean(np.log(ratios)))), float(np.nanmin(ratios)), float(np.nanmax(ratios))
-                columns = shared | {"method": method, "metric": "run_time", "comparison": "ratio", "baseline": DEFAULT}
-                yield part(columns, "graph", graph, i, numbers, operations)
+                columns = {"method": method, "metric": "run_time", "comparison": "ratio", "baseline": DEFAULT}
+                yield part({**place, **columns}, "graph", graph, i, with_range(ratios), operations)
                 kernels = np.array([costs["kernels"][i] for costs in by_seed.values()])
                 counted = float(np.nanmean(kernels)), float(np.nanmin(kernels)), float(np.nanmax(kernels))
-                yield part(shared | {"method": method, "metric": "kernels"}, "graph", graph, i, counted, operations)
+                columns = {"method": method, "metric": "kernels"}
+                yield part({**place, **columns}, "graph", graph, i, counted, operations)

@@ -14,16 +14,6 @@ def fusion_machines(wildcards):
     return json.dumps(on_devices(device, chosen.devices, chosen.targets), sort_keys=True)
 
 
-def fusion_plans(wildcards):
-    """Paths of an experiment's plans of one set."""
-    chosen = experiment_of(wildcards)
-    return [
-        path("fusion_plans", experiment=wildcards.experiment, graph_set=wildcards.graph_set, method=method, seed=seed)
-        for method in chosen.methods
-        for seed in chosen.drawn_seeds(method, P)
-    ]
-
-
 rule train_fusing:
     input:
         src=src("train_fusing"),
@@ -60,7 +50,7 @@ rule judge_fusions:
     input:
         src=src("judge_fusions"),
         graphs=path("graphs"),
-        fusion_plans=fusion_plans,
+        fusion_plans=of_methods("fusion_plans"),
     output:
         fusion_costs=path("fusion_costs"),
     wildcard_constraints: graph_set=FUSION_SETS
@@ -68,22 +58,6 @@ rule judge_fusions:
         machines=fusion_machines,
     message: "Costing every plan of {wildcards.graph_set} ({wildcards.experiment})"
     shell: stage("judge_fusions", "machines")
-
-
-rule evaluate_fusion:
-    input:
-        src=src("evaluate_fusion"),
-        fusion_costs=of_each_set("fusion_costs"),
-    output:
-        results=path("results"),
-        parts=path("parts"),
-    wildcard_constraints: experiment=of_task(Fusion)
-    params:
-        options=options_and(peers=lambda w: experiment_of(w).peers),
-        experiment="{experiment}",
-        intervals=INTERVALS,
-    message: "Numbers with intervals ({wildcards.experiment})"
-    shell: stage("evaluate_fusion", "experiment", "intervals")
 
 
 rule fusion_examples:

@@ -37,6 +37,7 @@ class Fusion(OnGraphs):
     frozen_table: ClassVar[str | None] = None
     drawn: ClassVar[tuple[str, ...]] = ("fused_operations",)
     history: ClassVar[str | None] = "whole_graph_history"
+    reads: ClassVar[tuple[str, ...]] = ("fusion_costs",)
     key_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("run_time", "default"),)
 
     task: Literal["fusion"]

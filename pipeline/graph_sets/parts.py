@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
@@ -9,7 +11,34 @@ from scipy.sparse.csgraph import connected_components
 from learned_schedulers.graphs.problems.problem import Edges
 from learned_schedulers.graphs.read.graph import Graph
 
+DRAWS = 200  # most parts that are drawn of a graph, until the number that a set asks for count
+Refusal = Callable[[Graph], str]  # why a graph does not count; empty if it counts
 _TRIES = 100  # windows that are drawn for a part
+
+
+def parts(
+    graph: Graph, operations: tuple[int, int], seed: int, count: int, refusal_of: Refusal
+) -> Iterator[tuple[Graph, str]]:
+    """Different parts, each with the reason why it does not count, until `count` of them do.
+
+    operations: the least and the most of a part. The parts depend on the graph's name, its variant and the seed alone.
+    """
+    rng = np.random.default_rng([seed, *f"{graph.name} {graph.variant}".encode()])
+    different: set[str] = set()
+    counted = 0
+    for k in range(DRAWS if count else 0):
+        chosen = drawn(graph, *operations, rng)
+        if chosen is None:
+            return
+        piece = part(graph, chosen, f"{graph.name}_{graph.variant}_part_{k}")
+        if piece.graph_id in different:
+            continue
+        different.add(piece.graph_id)
+        refused = refusal_of(piece)
+        yield piece, refused
+        counted += not refused
+        if counted == count:
+            return
 
 
 def part(graph: Graph, chosen: np.ndarray, name: str) -> Graph:

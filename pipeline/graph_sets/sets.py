@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
@@ -13,13 +13,11 @@ from learned_schedulers.graphs.read import synthetic
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.workloads import read_workload
 from pipeline.graph_sets import exported
-from pipeline.graph_sets.parts import drawn, part
+from pipeline.graph_sets.parts import Refusal, parts
 from pipeline.graph_sets.settings import Exported, GraphSet, GraphSource, Synthetic, Workloads
 from pipeline.lab.graph_table import read_graphs
 
 WHOLE, PART = "whole", "part"
-DRAWS = 200  # most parts that are drawn of a graph, until the number that the set asks for count
-Refusal = Callable[[Graph], str]  # why a graph does not count; empty if it counts
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,8 @@ def _exported(source: Exported, refusal_of: Refusal) -> Iterator[Candidate]:
         if graph.family in source.families and graph.variant in source.variants:
             if source.whole:
                 yield Candidate(graph, WHOLE, _size(source, graph) or refusal_of(graph))
-            yield from _parts(source, graph, refusal_of)
+            for piece, refused in parts(graph, source.operations, source.seed, source.parts, refusal_of):
+                yield Candidate(piece, PART, refused)
 
 
 def _size(source: Exported, graph: Graph) -> str:
@@ -69,26 +68,6 @@ def _size(source: Exported, graph: Graph) -> str:
     if len(graph) < least:
         return f"fewer than {least} operations"
     return f"more than {most} operations" if len(graph) > most else ""
-
-
-def _parts(source: Exported, graph: Graph, refusal_of: Refusal) -> Iterator[Candidate]:
-    """Different parts, until `source.parts` of them count; they depend on graph name, variant and seed alone."""
-    rng = np.random.default_rng([source.seed, *f"{graph.name} {graph.variant}".encode()])
-    different: set[str] = set()
-    counted = 0
-    for k in range(DRAWS if source.parts else 0):
-        chosen = drawn(graph, *source.operations, rng)
-        if chosen is None:
-            return
-        piece = part(graph, chosen, f"{graph.name}_{graph.variant}_part_{k}")
-        if piece.graph_id in different:
-            continue
-        different.add(piece.graph_id)
-        reason = refusal_of(piece)
-        yield Candidate(piece, PART, reason)
-        counted += not reason
-        if counted == source.parts:
-            return
 
 
 def _synthetic(source: Synthetic, refusal_of: Refusal) -> Iterator[Candidate]:

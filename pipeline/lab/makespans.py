@@ -6,15 +6,14 @@ counts graphs. Ratios have geometric means; intervals resample families of graph
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from pipeline.lab.clusters import ClusterBootstrap
-from pipeline.lab.config.intervals import Intervals
-from pipeline.lab.evaluation import Evaluation
+from pipeline.lab.evaluation import Evaluation, GraphInputs
 from pipeline.lab.rows import Quantity, Row, over_families, part, parts, results
 
 LIST, PROXY, NOISY, BEST = "list_scheduling", "proxy", "noisy", "best"
@@ -39,43 +38,35 @@ class Scheduled:
 Table = dict[tuple[str, str], dict[int, Scheduled]]  # method, rule -> seed -> its schedules
 
 
-def evaluate(
-    experiment: str,
-    intervals: Intervals,
-    graphs: pd.DataFrame,
-    candidates: pd.DataFrame,
-    makespans: pd.DataFrame,
-    strengths: Mapping[str, float],
-) -> Evaluation:
-    """Results and parts of an experiment.
+def evaluate(inputs: GraphInputs) -> Evaluation:
+    """Results and parts of an experiment, from tables graphs, graph_candidates and makespans.
 
-    Frames with a column `graph_set`: graphs (graph_id, family) of the sets, candidates (table graph_candidates),
-    makespans (table makespans). strengths: of the frozen targets. Raises ValueError if list scheduling is missing, the
-    baseline of all methods.
+    Raises ValueError if list scheduling is missing, the baseline of all methods.
     """
     rows: list[Row] = []
-    pieces = [_strength(experiment, rank, *frozen) for rank, frozen in enumerate(strengths.items())]
-    for name, of_set in graphs.groupby("graph_set", sort=False):
+    pieces = [_strength(inputs.experiment, rank, *frozen) for rank, frozen in enumerate(inputs.strengths.items())]
+    candidates, makespans = inputs.frames["graph_candidates"], inputs.frames["makespans"]
+    for name, of_set in inputs.frames["graphs"].groupby("graph_set", sort=False):
         members = of_set.sort_values("graph_id")
         families = members["family"].to_numpy()
-        bootstrap = ClusterBootstrap(families, intervals.bootstrap_samples, intervals.confidence)
-        place = {"experiment": experiment, "set": str(name), "dependencies": "none", "judge": JUDGE}
+        bootstrap = inputs.bootstrap(families)
+        place = inputs.place(name, judge=JUDGE)
         pieces += _counted(place, candidates[candidates["graph_set"] == name])
         judged = makespans[makespans["graph_set"] == name]
         for target, on_target in judged.groupby("target", sort=False):
             on_place = place | {"target": str(target)}
             scheduled = scheduled_methods(on_target, members["graph_id"].tolist())
             if (LIST, "best") not in scheduled:
-                raise ValueError(f"{experiment}: {name} has no schedules of {LIST}, the baseline of all methods")
+                raise ValueError(f"{inputs.experiment}: {name} has no schedules of {LIST}, the baseline of all methods")
             rows += _rows(on_place, scheduled, bootstrap)
-            pieces += _by_family(on_place, scheduled, families, intervals)
+            pieces += _by_family(on_place, scheduled, families, inputs)
             pieces += _anytime(on_place, on_target, _best(on_target))
     return Evaluation(results(rows), parts(pieces))
 
 
 def _strength(experiment: str, rank: int, target: str, value: float) -> dict[str, object]:
-    place = {"experiment": experiment, "set": "all", "judge": "none", "target": target}
-    return part(_none(place) | {"metric": "strength"}, "target", target, rank, (value, np.nan, np.nan), 0)
+    place = {"experiment": experiment, "set": "all", "target": target, "metric": "strength"}
+    return part(place, "target", target, rank, (value, np.nan, np.nan), 0)
 
 
 def scheduled_methods(makespans: pd.DataFrame, graph_ids: list[str]) -> Table:
@@ -129,7 +120,7 @@ def _rows(place: dict[str, str], scheduled: Table, bootstrap: ClusterBootstrap) 
             if quantity.metric == "proven_optimal_share" and not any(schedules.exact for schedules in by_seed.values()):
                 continue
             of_seeds = {seed: values(schedules) for seed, schedules in by_seed.items()}
-            yield over_families(of_method, quantity._replace(judge=JUDGE), of_seeds, bootstrap, back)
+            yield over_families(of_method, quantity, of_seeds, bootstrap, back)
 
 
 def _counted(place: dict[str, str], candidates: pd.DataFrame) -> Iterator[dict[str, object]]:
@@ -137,25 +128,25 @@ def _counted(place: dict[str, str], candidates: pd.DataFrame) -> Iterator[dict[s
     for rank, (kind, group) in enumerate(candidates.groupby(["family", "variant", "extent"], sort=True)):
         for metric, value in (("graphs_looked_at", len(group)), ("graphs_counted", int(group["counts"].sum()))):
             numbers = (float(value), np.nan, np.nan)
-            named = _none(place) | {"metric": metric, "judge": "none"}
+            named = place | {"metric": metric, "judge": "none"}
             yield part(named, "kind", " ".join(map(str, kind)), rank, numbers, len(group))
 
 
 def _by_family(
-    place: dict[str, str], scheduled: Table, families: np.ndarray, intervals: Intervals
+    place: dict[str, str], scheduled: Table, families: np.ndarray, inputs: GraphInputs
 ) -> Iterator[dict[str, object]]:
     """Ratios to list scheduling in each family, by the rule `best`."""
     listed = next(iter(scheduled[LIST, "best"].values())).seconds
     for rank, family in enumerate(sorted(set(families))):
         inside = families == family
-        bootstrap = ClusterBootstrap(families[inside], intervals.bootstrap_samples, intervals.confidence)
+        bootstrap = inputs.bootstrap(families[inside])
         for (method, rule), by_seed in scheduled.items():
             if rule != "best":
                 continue
             ratios = np.stack([np.log(schedules.seconds / listed)[inside] for schedules in by_seed.values()])
             _, estimate = bootstrap.estimates(ratios)
             numbers = tuple(np.exp([estimate.value, estimate.low, estimate.high]))
-            columns = _none(place) | {"method": method, "metric": "makespan", "comparison": "ratio", "baseline": LIST}
+            columns = place | {"method": method, "metric": "makespan", "comparison": "ratio", "baseline": LIST}
             yield part(columns, "family", str(family), rank, numbers, estimate.n)
 
 
@@ -182,11 +173,5 @@ def _anytime(place: dict[str, str], makespans: pd.DataFrame, listed: pd.Series) 
                 ratios.setdefault(count, []).append(np.log(seconds / listed[graph_id]))
         for rank, count in enumerate(sorted(count for count, all_ in ratios.items() if len(all_) == len(of_method))):
             numbers = (float(np.exp(np.mean(ratios[count]))), np.nan, np.nan)
-            columns = _none(place) | {"method": str(method), "metric": "makespan", "comparison": "ratio"}
+            columns = place | {"method": str(method), "metric": "makespan", "comparison": "ratio"}
             yield part(columns | {"baseline": LIST}, "evaluations", str(count), rank, numbers, len(ratios[count]))
-
-
-def _none(place: dict[str, str]) -> dict[str, object]:
-    """Columns of table `parts`."""
-    columns: dict[str, object] = {name: place[name] for name in ("experiment", "set", "judge")}
-    return columns | {"target": place.get("target", "none"), "method": "none", "decoder": "none", "seed": "all"}

@@ -7,6 +7,8 @@ name in braces is a name of params.yaml, never an encoded option. All experiment
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from pipeline.lab import chapters
@@ -64,3 +66,22 @@ def place(path: Path, kind: str) -> dict[str, str]:
     if match is None:
         raise ValueError(f"{path}: expected a path that ends in {pattern(kind)}; keep the pipeline's own layout")
     return match.groupdict()
+
+
+def by_kind(paths: Iterable[Path], kinds: Iterable[str]) -> dict[str, list[Path]]:
+    """Each of the kinds that has some of these paths -> its paths, in their sequence.
+
+    Kinds without a path under data/ have none. Raises ValueError for a path that lies where none of the kinds does.
+    """
+    tables = chapters.tables()
+    placed = [kind for kind in kinds if kind in tables and tables[kind].place]
+    sorted_paths: dict[str, list[Path]] = {}
+    for path in paths:
+        for kind in placed:
+            with suppress(ValueError):
+                place(path, kind)
+                sorted_paths.setdefault(kind, []).append(path)
+                break
+        else:
+            raise ValueError(f"{path} lies where no table of {', '.join(placed)} does; see pipeline/lab/places.py")
+    return sorted_paths

@@ -1,10 +1,11 @@
-"""Intervals for the ratio of two sums over members of clusters, such as the share of the possible gain."""
+"""Ratios of costs of computation graphs: of two sums over members of clusters, and of one member over its seeds."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from pipeline.lab.clusters import ClusterBootstrap
+from pipeline.lab.rows import Place, Quantity, Row, families, row
 from pipeline.lab.statistics import Estimate
 
 _SEED = 2020
@@ -32,3 +33,23 @@ class RatioBootstrap(ClusterBootstrap):
             moved = np.take_along_axis(resampled, drawn, 0).mean(0) - centre
             centre = centre + moved * np.sqrt(seeds / (seeds - 1))
         return self._estimate(float((above / below).mean()), centre, int(enters.any(0).sum()))
+
+
+def share_of_head_room(
+    place: Place, baseline: str, won: np.ndarray, winnable: np.ndarray, bootstrap: RatioBootstrap
+) -> Row:
+    """The row with sum(won) / sum(winnable), of gains over a baseline.
+
+    won: (seeds, n) gains of a method; winnable: (n,) gains of the best that is known.
+    """
+    estimate = bootstrap.ratio(won, np.broadcast_to(winnable, won.shape))
+    numbers = estimate.value, estimate.low, estimate.high
+    over = families(estimate.low, len(won))
+    return row(place, Quantity("share_of_head_room", baseline=baseline), *numbers, estimate.n, over, seed="all")
+
+
+def with_range(ratios: np.ndarray) -> tuple[float, float, float]:
+    """Geometric mean, least and most of (seeds,) ratios of one member; NaN without any."""
+    if np.isnan(ratios).all():
+        return np.nan, np.nan, np.nan
+    return float(np.exp(np.nanmean(np.log(ratios)))), float(np.nanmin(ratios)), float(np.nanmax(ratios))

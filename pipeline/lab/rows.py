@@ -15,7 +15,11 @@ Row = dict[str, Any]
 Place = Mapping[str, str]  # columns of table `results` that say what a number is of
 Transform = Callable[[Any], Any]  # of numbers or arrays
 _DEFAULTS = dict.fromkeys(KEY, "none") | {"set": "all", "dependencies": "full", "lengths": "all", "comparison": "value"}
-_OF_PART = {"comparison": "value", "baseline": "none", "judge": "none", "confidence": np.nan}
+_OF_PART = dict.fromkeys(("target", "method", "decoder", "baseline", "judge"), "none") | {
+    "seed": "all",
+    "comparison": "value",
+    "confidence": np.nan,
+}
 _UNITS = {  # of metrics that are no shares
     "cycles": "cycles",
     "violations_per_block": "dependencies",
@@ -154,7 +158,7 @@ def ranges(values: np.ndarray, ends: Sequence[float]) -> Iterator[tuple[int, str
 def part(
     place: Mapping[str, Any], by: str, name: str, rank: int, numbers: tuple[float, float, float], n: int, **columns: Any
 ) -> dict[str, Any]:
-    """A row of table `parts`; numbers: value, low, high."""
+    """A row of table `parts`; numbers: value, low, high; place, columns: any other of its columns."""
     value, low, high = numbers
     whole = {**_OF_PART, **place, **columns, "by": by, "part": name, "rank": rank, "n": n}
     return whole | {"value": value, "low": low, "high": high}

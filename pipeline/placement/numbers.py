@@ -17,10 +17,9 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from pipeline.lab.config.intervals import Intervals
-from pipeline.lab.evaluation import Evaluation
-from pipeline.lab.ratios import RatioBootstrap
-from pipeline.lab.rows import Quantity, Row, families, of_seed, over_families, part, parts, results, row
+from pipeline.lab.evaluation import Evaluation, GraphInputs
+from pipeline.lab.ratios import RatioBootstrap, share_of_head_room, with_range
+from pipeline.lab.rows import Quantity, Row, of_seed, over_families, part, parts, results
 
 JUDGE, ALL, HDP = "simulator", "all", "hdp"
 DEFAULT, EXPERT, BEST, OPTIMUM = "default", "expert", "best", "optimum"
@@ -54,15 +53,13 @@ class References:
     optimum: np.ndarray
 
 
-def evaluate(
-    experiment: str, intervals: Intervals, costs: pd.DataFrame, peers: Sequence[str], experts: Sequence[str]
-) -> Evaluation:
-    """Results and parts of an experiment.
+def evaluate(inputs: GraphInputs) -> Evaluation:
+    """Results and parts of an experiment, from table placement_costs.
 
-    costs: table placement_costs with a column `graph_set`; peers: methods that all others are compared with; experts:
-    methods whose best schedule of each member is the baseline `expert`. Raises ValueError for a schedule that is
-    shorter than its bound.
+    The experts' best schedule of each member is the baseline `expert`. Raises ValueError for a schedule that is shorter
+    than its bound.
     """
+    costs = inputs.frames["placement_costs"]
     faster = costs[costs["seconds"] * _ROUNDING < costs["bound"]]
     if len(faster):
         first = faster.iloc[0]
@@ -73,11 +70,10 @@ def evaluate(
     for name, link in product([*sets, *([ALL] if len(sets) > 1 else [])], [*sorted(set(costs["link"])), ALL]):
         inside = costs[(costs["graph_set"].isin([name]) | (name == ALL)) & (costs["link"].isin([link]) | (link == ALL))]
         members = inside.drop_duplicates(["graph_id", "link"]).sort_values(["graph_id", "link"], ignore_index=True)
-        bootstrap = RatioBootstrap(members["family"].to_numpy(), intervals.bootstrap_samples, intervals.confidence)
-        place = {"experiment": experiment, "set": str(name), "dependencies": "none", "target": str(link)}
+        place = inputs.place(name, target=str(link), judge=JUDGE)
         table = tabled(inside, members)
-        references = _references(table, members, experts)
-        rows += _rows(place, table, references, peers, bootstrap)
+        references = _references(table, members, inputs.experts)
+        rows += _rows(place, table, references, inputs.peers, inputs.bootstrap(members["family"]))
         if link == ALL:
             pieces += _convergence(place, table, references)
         if name != ALL and link != ALL:
@@ -135,15 +131,15 @@ def _rows(
                 of_seeds = {seed: of_seed(by_seed, seed) for seed in seeds}
                 yield from _compared(of_method, of_seeds, peer, of_peer, references, bootstrap)
         placed = {seed: (~np.isnan(schedules.seconds)).astype(float) for seed, schedules in by_seed.items()}
-        yield over_families(of_method, Quantity("placed_share", judge=JUDGE), placed, bootstrap)
-        yield _share_of_head_room(of_method, by_seed, references, bootstrap)
+        yield over_families(of_method, Quantity("placed_share"), placed, bootstrap)
+        won = np.stack([1 - schedules.seconds / references.expert for schedules in by_seed.values()])
+        yield share_of_head_room(of_method, EXPERT, won, 1 - references.best / references.expert, bootstrap)
         if method != HDP and HDP in table:
             ratios = {
                 seed: np.log(_evaluations_over(of_seed(by_seed, seed).curves, of_hdp.curves))
                 for seed, of_hdp in table[HDP].items()
             }
-            quantity = Quantity("evaluations", "ratio", HDP, JUDGE)
-            yield over_families(of_method, quantity, ratios, bootstrap, np.exp)
+            yield over_families(of_method, Quantity("evaluations", "ratio", HDP), ratios, bootstrap, np.exp)
 
 
 def _compared(
@@ -155,25 +151,13 @@ def _compared(
     bootstrap: RatioBootstrap,
 ) -> Iterator[Row]:
     """Makespans over those of a baseline: on all members, and on those with as much head room as in the paper."""
-    quantity = Quantity("makespan", "ratio", baseline, JUDGE)
+    quantity = Quantity("makespan", "ratio", baseline)
     ratios = {seed: np.log(schedules.seconds / reference[seed]) for seed, schedules in by_seed.items()}
     yield over_families(place, quantity, ratios, bootstrap, np.exp)
     if baseline in PAPER_GAINS:
         least = {seed: references.best / of > 1 - PAPER_GAINS[baseline] for seed, of in reference.items()}
         of_some = {seed: np.where(least[seed], np.nan, ratio) for seed, ratio in ratios.items()}
         yield over_families(place, quantity._replace(lengths=HEAD_ROOM), of_some, bootstrap, np.exp)
-
-
-def _share_of_head_room(
-    place: Mapping[str, str], by_seed: Mapping[int, Placed], references: References, bootstrap: RatioBootstrap
-) -> Row:
-    """sum(1 - seconds / expert) / sum(1 - best / expert)."""
-    won = np.stack([1 - schedules.seconds / references.expert for schedules in by_seed.values()])
-    winnable = np.broadcast_to(1 - references.best / references.expert, won.shape)
-    estimate = bootstrap.ratio(won, winnable)
-    quantity = Quantity("share_of_head_room", baseline=EXPERT, judge=JUDGE)
-    over = families(estimate.low, len(by_seed))
-    return row(place, quantity, estimate.value, estimate.low, estimate.high, estimate.n, over, seed=ALL)
 
 
 def _evaluations_over(curves: Sequence[Curve], of_hdp: Sequence[Curve]) -> np.ndarray:
@@ -208,8 +192,10 @@ def _convergence(place: Mapping[str, str], table: Table, references: References)
                 continue
             ratios = np.log(so_far / references.best)
             numbers = (float(np.exp(np.nanmean(ratios))), np.nan, np.nan)
-            columns = _part_columns(place, method) | {"metric": "makespan", "comparison": "ratio", "baseline": BEST}
-            yield part(columns, "evaluations", str(count), rank, numbers, int((~np.isnan(ratios)).any(0).sum()))
+            columns = {"method": method, "metric": "makespan", "comparison": "ratio", "baseline": BEST}
+            yield part(
+                {**place, **columns}, "evaluations", str(count), rank, numbers, int((~np.isnan(ratios)).any(0).sum())
+            )
 
 
 def _at(curve: Curve, count: int) -> float:
@@ -225,19 +211,10 @@ def _by_graph(
     """Rows of each graph: seconds of the references; every method's ratio to the expert, with least and most."""
     for i, (graph, operations) in enumerate(members[["graph", "operations"]].itertuples(index=False)):
         for name, reference in vars(references).items():
-            columns = _part_columns(place, name) | {"metric": "seconds"}
-            yield part(columns, "graph", graph, i, (float(reference[i]), np.nan, np.nan), int(operations))
+            columns = {"method": name, "metric": "seconds"}
+            numbers = float(reference[i]), np.nan, np.nan
+            yield part({**place, **columns}, "graph", graph, i, numbers, int(operations))
         for method, by_seed in table.items():
             ratios = np.array([schedules.seconds[i] for schedules in by_seed.values()]) / references.expert[i]
-            if np.isnan(ratios).all():
-                numbers = (np.nan, np.nan, np.nan)
-            else:
-                numbers = float(np.exp(np.nanmean(np.log(ratios)))), float(np.nanmin(ratios)), float(np.nanmax(ratios))
-            columns = _part_columns(place, method) | {"metric": "makespan", "comparison": "ratio", "baseline": EXPERT}
-            yield part(columns, "graph", graph, i, numbers, int(operations))
-
-
-def _part_columns(place: Mapping[str, str], method: str) -> dict[str, object]:
-    """Columns of table `parts`."""
-    columns: dict[str, object] = {name: place[name] for name in ("experiment", "set", "target")}
-    return columns | {"judge": JUDGE, "method": method, "decoder": "none", "seed": ALL}
+            columns = {"method": method, "metric": "makespan", "comparison": "ratio", "baseline": EXPERT}
+            yield part({**place, **columns}, "graph", graph, i, with_range(ratios), int(operations))

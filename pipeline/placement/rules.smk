@@ -33,18 +33,6 @@ def experts_of(wildcards):
     return EXPERT_PLACEMENTS if wildcards.graph_set in P.placement_sets else path("expert_placements", graph_set=wildcards.graph_set)
 
 
-def placements(experiment, **only):
-    """Paths of an experiment's placements, of one set and some methods, or of all."""
-    chosen = P.experiments[experiment]
-    return [
-        path("placements", experiment=experiment, graph_set=name, method=method, seed=seed)
-        for name in chosen.sets
-        if only.get("graph_set", name) == name
-        for method in only.get("methods", chosen.methods)
-        for seed in chosen.seeds_of_set(name, method, P)
-    ]
-
-
 rule train_whole_graph:
     input:
         src=src("train_whole_graph"),
@@ -84,7 +72,7 @@ rule judge_placements:
     input:
         src=src("judge_placements"),
         graphs=path("graphs"),
-        placements=lambda w: placements(w.experiment, graph_set=w.graph_set),
+        placements=of_methods("placements"),
     output:
         placement_costs=path("placement_costs"),
     wildcard_constraints: graph_set=PLACEMENT_SETS
@@ -92,22 +80,6 @@ rule judge_placements:
         machines=placement_machines,
     message: "Simulating every placement of {wildcards.graph_set} ({wildcards.experiment})"
     shell: stage("judge_placements", "machines")
-
-
-rule evaluate_placement:
-    input:
-        src=src("evaluate_placement"),
-        placement_costs=of_each_set("placement_costs"),
-    output:
-        results=path("results"),
-        parts=path("parts"),
-    wildcard_constraints: experiment=of_task(Placement)
-    params:
-        options=options_and(peers=lambda w: experiment_of(w).peers, experts=lambda w: experiment_of(w).experts),
-        experiment="{experiment}",
-        intervals=INTERVALS,
-    message: "Numbers with intervals ({wildcards.experiment})"
-    shell: stage("evaluate_placement", "experiment", "intervals")
 
 
 rule placement_examples:

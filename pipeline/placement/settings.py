@@ -31,6 +31,7 @@ class Placement(OnGraphs):
     frozen_table: ClassVar[str | None] = "learned_schedulers/graphs/devices/frozen/expert_placements.parquet"
     drawn: ClassVar[tuple[str, ...]] = ("placed_operations", "memory_curves")
     history: ClassVar[str | None] = "whole_graph_history"
+    reads: ClassVar[tuple[str, ...]] = ("placement_costs",)
     key_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("makespan", "expert"),)
 
     task: Literal["placement"]
@@ -48,6 +49,6 @@ class Placement(OnGraphs):
             check_names(f"{key}.models.{model}.links", settings.links, params.links)
 
     def seeds_of_set(self, set: str, method: str, params: Params) -> list[int]:
-        """Seeds of a method on a set: one for a method without random draws, and only seeds of the set."""
+        """Only seeds of the set: see OnGraphs.seeds_of_set."""
         seeds = self.other_seeds.get(method, self.drawn_seeds(method, params))
         return [seed for seed in seeds if seed in self.seeds_of_sets.get(set, self.seeds)]

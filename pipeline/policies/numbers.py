@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from learned_schedulers.graphs.method_settings import GraphMethodSettings
+from learned_schedulers.graphs.method_settings import GraphEntry, GraphMethodSettings
+from learned_schedulers.section import section
 from pipeline.lab.clusters import ClusterBootstrap
-from pipeline.lab.config.intervals import Intervals
-from pipeline.lab.evaluation import Evaluation
+from pipeline.lab.evaluation import Evaluation, GraphInputs
 from pipeline.lab.makespans import BEST, JUDGE, LIST, PROXY, Scheduled, Table, scheduled_methods
 from pipeline.lab.makespans import evaluate as evaluate_makespans
 from pipeline.lab.rows import Quantity, Row, of_seed, over_families, results
@@ -23,33 +23,19 @@ from pipeline.lab.rows import Quantity, Row, of_seed, over_families, results
 SIGMA = "sigma"
 
 
-def evaluate(
-    experiment: str,
-    intervals: Intervals,
-    graphs: pd.DataFrame,
-    candidates: pd.DataFrame,
-    makespans: pd.DataFrame,
-    distances: pd.DataFrame,
-    strengths: Mapping[str, float],
-    peers: Sequence[str],
-    methods: Mapping[str, GraphMethodSettings],
-) -> Evaluation:
-    """Results and parts of an experiment.
-
-    As `makespans.evaluate`; distances: table schedule_distances with a column `graph_set`; peers: methods that all
-    others are compared with; methods: settings of every method.
-    """
-    base = evaluate_makespans(experiment, intervals, graphs, candidates, makespans, strengths)
+def evaluate(inputs: GraphInputs) -> Evaluation:
+    """Results and parts of an experiment, from the tables of `makespans.evaluate` and schedule_distances."""
+    base, methods = evaluate_makespans(inputs), section(dict[str, GraphEntry], inputs.methods)
+    makespans, distances = inputs.frames["makespans"], inputs.frames["schedule_distances"]
     rows: list[Row] = []
-    for name, of_set in graphs.groupby("graph_set", sort=False):
+    for name, of_set in inputs.frames["graphs"].groupby("graph_set", sort=False):
         members = of_set.sort_values("graph_id")
-        bootstrap = ClusterBootstrap(members["family"].to_numpy(), intervals.bootstrap_samples, intervals.confidence)
+        bootstrap, place = inputs.bootstrap(members["family"]), inputs.place(name, judge=JUDGE)
         judged = makespans[makespans["graph_set"] == name]
-        place = {"experiment": experiment, "set": str(name), "dependencies": "none", "judge": JUDGE}
         for target, on_target in judged.groupby("target", sort=False):
             on_target_place = place | {"target": str(target)}
             scheduled = scheduled_methods(on_target, members["graph_id"].tolist())
-            rows += _against(on_target_place, scheduled, [peer for peer in peers if peer != LIST], bootstrap)
+            rows += _against(on_target_place, scheduled, [peer for peer in inputs.peers if peer != LIST], bootstrap)
             if target == PROXY:
                 rows += _distances(on_target_place, distances[distances["graph_set"] == name], members, bootstrap)
                 rows += _by_temperature(on_target_place, scheduled, methods, bootstrap)
@@ -74,7 +60,7 @@ def _against(
             for quantity, values, back in quantities:
                 seeds = by_seed if len(by_seed) > 1 else of_peer
                 of_seeds = {seed: values(of_seed(by_seed, seed), of_seed(of_peer, seed)) for seed in seeds}
-                yield over_families(of_method, quantity._replace(judge=JUDGE), of_seeds, bootstrap, back)
+                yield over_families(of_method, quantity, of_seeds, bootstrap, back)
 
 
 def _several(by_seed: dict[int, Scheduled]) -> bool:
@@ -92,7 +78,7 @@ def _distances(
                 int(str(seed)): of.set_index("graph_id")[metric].reindex(graph_ids).to_numpy(float)
                 for seed, of in frame.groupby("seed", sort=True)
             }
-            quantity = Quantity(metric, judge=JUDGE, unit="mean run times")
+            quantity = Quantity(metric, unit="mean run times")
             yield over_families(place | {"method": str(method), "decoder": str(rule)}, quantity, of_seeds, bootstrap)
 
 
@@ -115,5 +101,5 @@ def _by_temperature(
             for seed in sorted(seeds):
                 each = np.stack([getattr(scheduled[name, BEST][seed], metric) for name in names])  # (methods, G)
                 of_seeds[seed] = np.array([spearmanr(range(len(names)), column).statistic for column in each.T])
-            quantity = Quantity("rank_correlation", baseline=metric, judge=JUDGE, unit="1")
+            quantity = Quantity("rank_correlation", baseline=metric, unit="1")
             yield over_families(place | {"method": network, "decoder": BEST}, quantity, of_seeds, bootstrap)

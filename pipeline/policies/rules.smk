@@ -32,34 +32,13 @@ rule measure_distances:
     input:
         src=src("measure_distances"),
         graphs=path("graphs"),
-        graph_schedules=schedules_of_set,
+        graph_schedules=of_methods("graph_schedules"),
     output:
         distances=path("schedule_distances"),
     params:
         machines=machines,
     message: "Measuring distances between the schedules of {wildcards.graph_set} ({wildcards.experiment})"
     shell: stage("measure_distances", "machines")
-
-
-rule evaluate_policies:
-    input:
-        src=src("evaluate_policies"),
-        distances=of_each_set("schedule_distances"),
-        graphs=of_each_set("graphs"),
-        candidates=of_each_set("graph_candidates"),
-        makespans=of_each_set("makespans"),
-        strengths=FROZEN_TARGETS,
-    output:
-        results=path("results"),
-        parts=path("parts"),
-    wildcard_constraints: experiment=of_task(Policies)
-    params:
-        experiment="{experiment}",
-        intervals=INTERVALS,
-        peers=lambda w: experiment_of(w).peers,
-        methods=lambda w: section("graph_methods", only=experiment_of(w).methods),
-    message: "Numbers with intervals ({wildcards.experiment})"
-    shell: stage("evaluate_policies", "experiment", "intervals", "peers", "methods")
 
 
 rule ship_policy:

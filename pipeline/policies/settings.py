@@ -15,6 +15,7 @@ class Policies(OnGraphs):
 
     drawn: ClassVar[tuple[str, ...]] = SCHEDULES
     history: ClassVar[str | None] = "policy_history"
+    reads: ClassVar[tuple[str, ...]] = ("graphs", "graph_candidates", "makespans", "schedule_distances")
     key_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("makespan", "list_scheduling"),)
 
     task: Literal["policies"]

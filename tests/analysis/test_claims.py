@@ -14,6 +14,7 @@ from pipeline.lab import claims, paper, provenance, published, rows, tables
 from pipeline.lab.claims import Claim, holds
 from pipeline.lab.config.intervals import Intervals
 from pipeline.lab.config.params import load
+from pipeline.lab.evaluation import GraphInputs
 from pipeline.lab.page import pages
 from pipeline.lab.shared_tables import CLAIMS, RESULTS
 from pipeline.lab.stages import claims as stage
@@ -113,7 +114,8 @@ def test_claims_on_fusion_find_what_its_evaluation_writes() -> None:
         methods = [*settings.methods, *([] if "optimum" in settings.methods else ["optimum"])]
         costs = fused(settings.targets, settings.sets, methods)
         intervals = Intervals(bootstrap_samples=9, confidence=0.95)
-        measured.append(fusion_task.evaluate(experiment, intervals, costs, settings.peers).results)
+        inputs = GraphInputs(experiment, intervals, {"fusion_costs": costs}, settings.peers)
+        measured.append(fusion_task.evaluate(inputs).results)
     table = claims.table(pd.concat(measured), claims.declared()).set_index("claim")
     names = [claim.name for claim in claims.declared() if claim.row["experiment"] in ("fusion", "fusion_joint")]
     assert len(names) == 10 and (table.loc[names, "holds"] != "not measured").all()

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from pipeline.lab.config.intervals import Intervals
+from pipeline.lab.evaluation import GraphInputs
 from pipeline.lab.makespans import evaluate
 
 INTERVALS = Intervals(bootstrap_samples=50, confidence=0.95)
@@ -41,7 +42,8 @@ ROWS = [
 
 
 def evaluated(rows: list[dict[str, Any]]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    evaluation = evaluate("devices", INTERVALS, GRAPHS, CANDIDATES, pd.DataFrame(rows), {"noisy": 0.5})
+    frames = {"graphs": GRAPHS, "graph_candidates": CANDIDATES, "makespans": pd.DataFrame(rows)}
+    evaluation = evaluate(GraphInputs("devices", INTERVALS, frames, strengths={"noisy": 0.5}))
     return evaluation.results, evaluation.parts
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from pipeline.execution.numbers import BASELINES, evaluate, points, reported
 from pipeline.lab.config.intervals import Intervals
+from pipeline.lab.evaluation import GraphInputs
 from tests.analysis.timed import simulated, timings
 
 INTERVALS = Intervals(bootstrap_samples=200, confidence=0.95)
@@ -32,19 +33,23 @@ def frames() -> dict[str, pd.DataFrame]:
         for method, seconds in schedules.items():
             timed.append(timings(np.tile(scale[name] * seconds, (2, 2, 1)), name, method))
             costs += [simulated(target, sign * seconds, name, method) for target, sign in COSTS.items()]
-    described = {"name": [f"graph_{name}" for name in names], "family": ["x", "y"], "operations": [5, 7]}
-    graphs = pd.DataFrame({"graph_id": names, **described, "seconds": [4.0, 12.0]})
+    described = {
+        "name": [f"graph_{name}" for name in names],
+        "family": ["x", "y"],
+        "seconds": [np.full(5, 0.8), np.full(7, 12 / 7)],
+    }
+    graphs = pd.DataFrame({"graph_id": names, **described})
     of_set = {
         "graphs": graphs,
-        "timings": pd.concat(timed),
-        "simulated": pd.concat(costs),
-        "rates": pd.DataFrame([RATES | {"process": process} for process in (0, 1)]),
+        "graph_timings": pd.concat(timed),
+        "simulated_timings": pd.concat(costs),
+        "machine_rates": pd.DataFrame([RATES | {"process": process} for process in (0, 1)]),
     }
     return {name: frame.assign(graph_set="s") for name, frame in of_set.items()}
 
 
 def test_what_is_measured_twice_alike_is_reported_as_it_is() -> None:
-    measured = evaluate("e", INTERVALS, **frames()).results
+    measured = evaluate(GraphInputs("e", INTERVALS, frames())).results
     makespans = measured[measured.metric == "makespan"].set_index(["method", "baseline"])
     assert makespans.value["random_valid", "list_scheduling"] == pytest.approx(0.5)
     assert makespans.value["list_scheduling", "one_device"] == pytest.approx(0.5)
@@ -67,16 +72,16 @@ def test_a_lucky_measurement_is_no_gain() -> None:
 
 
 def test_each_graph_has_its_own_correlations() -> None:
-    parts = evaluate("e", INTERVALS, **frames()).parts
+    parts = evaluate(GraphInputs("e", INTERVALS, frames())).parts
     assert set(parts["by"]) == {"graph"} and set(parts["part"]) == {"graph_a", "graph_b"}
     assert len(parts) == 2 * 3
 
 
 def test_points_of_the_graph_with_most_schedules() -> None:
     tables = frames()
-    rows = tables["timings"]
+    rows = tables["graph_timings"]
     few = rows[(rows["graph_id"] == "b") | (rows["method"] == "list_scheduling")]
-    measured = points(tables["graphs"], few, tables["simulated"])
+    measured = points(tables["graphs"], few, tables["simulated_timings"])
     assert set(measured["graph"]) == {"graph_b"} and len(measured) == 2 * 4
     fastest = measured[(measured["method"] == "random_valid") & (measured["target"] == "proxy")].max(numeric_only=True)
     assert fastest["speedup"] == pytest.approx(4.0) and fastest["simulated_speedup"] == pytest.approx(12.0)
@@ -84,6 +89,7 @@ def test_points_of_the_graph_with_most_schedules() -> None:
 
 def test_without_a_baseline_there_is_nothing_to_compare_with() -> None:
     tables = frames()
-    tables["timings"] = tables["timings"][~tables["timings"]["method"].isin(BASELINES)]
+    timed = tables["graph_timings"]
+    tables["graph_timings"] = timed[~timed["method"].isin(BASELINES)]
     with pytest.raises(ValueError, match="e: no schedule of list_scheduling, one_device, expert_layers was executed"):
-        evaluate("e", INTERVALS, **tables)
+        evaluate(GraphInputs("e", INTERVALS, tables))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ import pandas as pd
 import pytest
 
 from pipeline.lab.config.intervals import Intervals
+from pipeline.lab.evaluation import Evaluation, GraphInputs
 from pipeline.lab.ratios import RatioBootstrap
-from pipeline.placement.numbers import evaluate
+from pipeline.placement import numbers
 
 INTERVALS = Intervals(bootstrap_samples=200, confidence=0.95)
 GRAPHS = {"a": ("family a", 10.0, False), "b": ("family b", 4.0, True)}  # seconds on one device, whether it fits
@@ -40,6 +42,10 @@ def costs(seconds: dict[str, dict[int, tuple[float, float]]] = SECONDS, bound: f
     return pd.DataFrame(rows)
 
 
+def evaluate(placed: pd.DataFrame, peers: Sequence[str] = (), experts: Sequence[str] = ()) -> Evaluation:
+    return numbers.evaluate(GraphInputs("e", INTERVALS, {"placement_costs": placed}, peers, experts))
+
+
 def number(results: pd.DataFrame, method: str, metric: str, baseline: str = "none", lengths: str = "all") -> float:
     chosen = results[
         (results["method"] == method) & (results["metric"] == metric) & (results["baseline"] == baseline)
@@ -49,9 +55,7 @@ def number(results: pd.DataFrame, method: str, metric: str, baseline: str = "non
     return float(value)
 
 
-RESULTS, PARTS = (lambda evaluation: (evaluation.results, evaluation.parts))(
-    evaluate("e", INTERVALS, costs(), ["hdp"], ["layers"])
-)
+RESULTS, PARTS = (lambda evaluation: (evaluation.results, evaluation.parts))(evaluate(costs(), ["hdp"], ["layers"]))
 
 
 def test_ratios_are_geometric_means_over_graphs_and_seeds() -> None:
@@ -75,7 +79,7 @@ def test_the_share_of_the_head_room_is_that_of_the_sums() -> None:
 
 
 def test_gains_as_large_as_the_papers_are_asked_where_they_are_possible() -> None:
-    evaluation = evaluate("e", INTERVALS, costs(SECONDS | {"layers": {0: (4.5, 4.0)}}), [], ["layers"]).results
+    evaluation = evaluate(costs(SECONDS | {"layers": {0: (4.5, 4.0)}}), [], ["layers"]).results
     assert number(evaluation, "go", "makespan", "expert", "head_room") == pytest.approx(
         (0.75 * 0.875) ** 0.5
     )  # of b alone
@@ -84,7 +88,7 @@ def test_gains_as_large_as_the_papers_are_asked_where_they_are_possible() -> Non
 def test_evaluations_are_counted_until_hdps_value_is_near() -> None:
     # HDP comes within 1% of its own after 10 evaluations; GO's first costs 8 and 10 on a, 6 and 7 on b.
     assert number(RESULTS, "go", "evaluations", "hdp") == pytest.approx(np.exp(np.log([10 / 10, 10 / 10]).mean()))
-    slow = evaluate("e", INTERVALS, costs(SECONDS | {"go": {0: (4.0, 2.0), 1: (3.0, 2.0)}}, 2.0), [], []).results
+    slow = evaluate(costs(SECONDS | {"go": {0: (4.0, 2.0), 1: (3.0, 2.0)}}, 2.0), [], []).results
     # Seed 0: b is there after one, a after ten; seed 1 has HDP's a alone, after one.
     assert number(slow, "go", "evaluations", "hdp") == pytest.approx(
         np.exp((np.log([1, 0.1]).mean() + np.log(0.1)) / 2)
@@ -93,13 +97,13 @@ def test_evaluations_are_counted_until_hdps_value_is_near() -> None:
 
 def test_what_is_shorter_than_its_bound_is_refused() -> None:
     with pytest.raises(ValueError, match="go, b forward, pcie: shorter than the bound"):
-        evaluate("e", INTERVALS, costs(bound=3.2), [], [])
+        evaluate(costs(bound=3.2), [], [])
 
 
 def test_a_seed_that_was_not_run_on_a_member_takes_the_first_one() -> None:
     some = costs()
     some = some[~((some["method"] == "go") & (some["seed"] == 1) & (some["graph_id"] == "b"))]
-    evaluation = evaluate("e", INTERVALS, some, [], ["layers"]).results
+    evaluation = evaluate(some, [], ["layers"]).results
     assert number(evaluation, "go", "makespan", "default") == pytest.approx((0.4 * 0.75 * 0.5 * 0.75) ** (1 / 4))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from learned_schedulers.graphs.method_settings import GraphMethodSettings, graph_entry
 from pipeline.lab.config.intervals import Intervals
+from pipeline.lab.evaluation import GraphInputs
 from pipeline.policies.numbers import evaluate
 
 INTERVALS = Intervals(bootstrap_samples=50, confidence=0.95)
@@ -54,8 +56,10 @@ def evaluated(
     methods: dict[str, GraphMethodSettings] | None = None,
     distances: pd.DataFrame = DISTANCES,
 ) -> pd.DataFrame:
-    makespans = pd.DataFrame([*LISTED, *rows])
-    return evaluate("e", INTERVALS, GRAPHS, CANDIDATES, makespans, distances, {}, peers, methods or {}).results
+    frames = {"graphs": GRAPHS, "graph_candidates": CANDIDATES, "schedule_distances": distances}
+    frames["makespans"] = pd.DataFrame([*LISTED, *rows])
+    settings = json.dumps({name: entry.model_dump() for name, entry in (methods or {}).items()})
+    return evaluate(GraphInputs("e", INTERVALS, frames, peers, methods=settings)).results
 
 
 def chosen(results: pd.DataFrame, **columns: str) -> pd.DataFrame:

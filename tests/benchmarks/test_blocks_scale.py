@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.blocks_scale import ROOT, settings_of, size_of, watched
+from benchmarks.blocks_scale import ROOT, settings_of, size_of
+from benchmarks.watching import run, watched
 from pipeline.lab.config.bases import resolve
 from pipeline.lab.config.params import validate
 
@@ -16,7 +17,7 @@ TWO = f"import subprocess, sys; code = [sys.executable, '-c', {HOLDING!r}]; p = 
 
 
 def test_memory_and_time_are_those_of_all_processes(tmp_path: Path) -> None:
-    cost = watched([sys.executable, "-c", f"{TWO}; [each.wait() for each in p]"], tmp_path)
+    cost = watched(lambda: run([sys.executable, "-c", f"{TWO}; [each.wait() for each in p]"], tmp_path))
     assert cost.seconds > 0.6 and 0 < cost.processor_seconds < cost.seconds * 4
     assert 400e6 < cost.peak_bytes < 600e6
     assert len(cost.of_stage[""]) == 3
@@ -24,7 +25,7 @@ def test_memory_and_time_are_those_of_all_processes(tmp_path: Path) -> None:
 
 def test_a_command_that_fails_is_shown(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="no such corpus"):
-        watched([sys.executable, "-c", "raise SystemExit('no such corpus')"], tmp_path)
+        run([sys.executable, "-c", "raise SystemExit('no such corpus')"], tmp_path)
 
 
 def test_the_parameters_are_valid() -> None:

@@ -35,15 +35,3 @@ def of_blocks() -> pd.DataFrame:
             place | {"set": "all", "metric": "growth_exponent", "value": 0.97},
         ]
     )
-
-
-def of_graphs() -> pd.DataFrame:
-    """Rows of table results on the costs of graphs."""
-    place = {"set": "rnnlm_8", "lengths": "10064"}
-    return made.results(
-        [
-            place | {"experiment": "whole_graph_scale", "metric": "update_seconds", "value": 1.0},
-            place | {"experiment": "whole_graph_scale", "metric": "update_gigabytes", "value": 1.1},
-            place | {"experiment": "graphs_stored", "metric": "graph_bytes", "value": 97_728.0},
-        ]
-    )

@@ -19,7 +19,6 @@ def test_the_tables_of_an_experiment() -> None:
     first, *_, last = part["table_1"].lines
     assert first[:4] == ["Sinkhorn", "hungarian", "58.0% <small>[57.0 to 59.0]</small>", "35.6%"]
     assert last[:3] == ["GCC", "none", "100.0% <small>[100.0 to 100.0]</small>"] and len(part["table_1"].lines) == 14
-    assert part["by_seed"].lines[0] == ["Sinkhorn", "0", "58.0%", "0.090", "93.4%"]
     popocs = next(line for line in part["table_2"].lines if line[:2] == ["POPOCS @20", "hungarian"])
     assert popocs[2:5] == [
         "2.3430", "2.3410 <small>[2.3110 to 2.3710]</small>", "+0.0010 <small>[-0.0010 to +0.0030]</small>"

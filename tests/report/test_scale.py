@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pandas as pd
-
 from pipeline.lab import claims
-from pipeline.scale.page import curve, plan
+from pipeline.scale.page import curve
 from tests.report import made, scale
 
-RESULTS = pd.concat([scale.of_blocks(), scale.of_graphs()])
+RESULTS = scale.of_blocks()
 EVIDENCE = made.evidence(
     RESULTS,
     scale_sizes=scale.sizes(),
@@ -33,17 +31,11 @@ def test_costs_are_shown_per_block() -> None:
     assert list(shown["figures"]) == ["scale_blocks"]
 
 
-def test_the_plan_multiplies_the_largest_corpus() -> None:
-    shown = plan.section(EVIDENCE)
-    ingest, _, dags, snakemake, everything = shown["blocks"].lines
-    assert ingest[:4] == ["`ingest`", "400", "2.2", "0.0"] and ingest[4:6] == ["0.06", "0.07"]
-    assert dags[:4] == ["`dags`", "1", "1.9", "0.3"] and dags[-3] == dags[-1]  # a single job has one node
-    assert everything[0] == "**all**" and snakemake[:4] == ["`snakemake`", "1", "0.0", "0.0"]
-    assert shown["needs"]["shuffled"] == "0.07" and shown["needs"]["node_gigabytes"] == "38"
-    (graphs,) = shown["graphs"].lines
-    assert graphs[:5] == ["10,064", "100.0", "27,778", "70", "0.10"]
+def test_costs_of_a_billion_blocks_are_in_proportion() -> None:
+    planned = curve.section(EVIDENCE)["planned"]
+    assert planned == {"blocks": "1,000,000,000", "hours": "4.6", "serial": "0.3", "written": "0.19"}
 
 
 def test_nothing_is_shown_of_what_was_not_measured() -> None:
-    assert not curve.section(NOTHING)["sizes"] and not plan.section(NOTHING)["blocks"]
-    assert not plan.section(NOTHING)["graphs"] and not curve.section(NOTHING)["figures"]
+    shown = curve.section(NOTHING)
+    assert not shown["sizes"] and not shown["planned"] and not shown["figures"]

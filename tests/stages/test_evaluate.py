@@ -17,12 +17,12 @@ PLACE = {"experiment": "quick", "set": "test_5", "target": "gcc"}
 
 def test_paths_say_whose_the_numbers_are(tmp_path: Path) -> None:
     lengths = {"a": 2, "b": 2}
-    schedules = [laid.schedules(tmp_path, {"a": (0, 1), "b": (1, 0)}, "critical_path", 3, **PLACE)]
-    sets, dags = [laid.a_set(tmp_path, "test_5", lengths)], [laid.graphs(tmp_path, lengths, {"b": [(0, 1)]})]
+    read = [laid.schedules(tmp_path, {"a": (0, 1), "b": (1, 0)}, "critical_path", 3, **PLACE)]
+    read += [laid.a_set(tmp_path, "test_5", lengths), laid.graphs(tmp_path, lengths, {"b": [(0, 1)]})]
     written = []
     for name in ("one", "two"):
         paths = [tmp_path / name / f"{table}.parquet" for table in ("results", "parts", "outcomes")]
-        evaluate.main("quick", "reproduction", INTERVALS, *paths, sets=sets, dags=dags, schedules=schedules)
+        evaluate.main("quick", "reproduction", INTERVALS, read, *paths)
         written.append([path.read_bytes() for path in paths])
     assert written[0] == written[1]
     table = tables.read(RESULTS, tmp_path / "one/results.parquet")
@@ -33,8 +33,8 @@ def test_paths_say_whose_the_numbers_are(tmp_path: Path) -> None:
 
 def test_a_table_in_another_place_is_refused(tmp_path: Path) -> None:
     out = tmp_path / "results.parquet"
-    with pytest.raises(ValueError, match=r"elsewhere\.parquet: expected a path that ends in data/sets/"):
-        evaluate.main("quick", "reproduction", INTERVALS, out, out, sets=[_moved(tmp_path)])
+    with pytest.raises(ValueError, match=r"elsewhere\.parquet lies where no table of .*, sets, .* does"):
+        evaluate.main("quick", "reproduction", INTERVALS, [_moved(tmp_path)], out, out)
     assert not out.exists()
 
 

@@ -20,7 +20,7 @@ from learned_schedulers.graphs.compilers.rates import frozen_rates
 from learned_schedulers.graphs.models.fusing.fusing_search import DEFAULTS
 from learned_schedulers.graphs.models.fusing.settings import FusionSet
 from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph
-from pipeline.fusion.stages import evaluate_fusion, fuse_graphs, fusion_examples, judge_fusions
+from pipeline.fusion.stages import fuse_graphs, fusion_examples, judge_fusions
 from pipeline.fusion.tables import FUSED_OPERATIONS, FUSION_COSTS, FUSION_PLANS
 from pipeline.graph_sets.fusion_sets import fusion_graphs
 from pipeline.graph_sets.stages import fusion_graphs as fusion_graphs_stage
@@ -28,6 +28,7 @@ from pipeline.lab import places, tables
 from pipeline.lab.config.params import load
 from pipeline.lab.graph_table import read_graphs
 from pipeline.lab.shared_tables import PARTS, RESULTS
+from pipeline.lab.stages import evaluate_graphs
 
 pytestmark = pytest.mark.slow
 
@@ -111,14 +112,8 @@ def test_the_numbers_are_those_of_the_plans(graphs: Path, tmp_path: Path) -> Non
     assert "may be fused into their readers" in refused
     results, parts = tmp_path / "results.parquet", tmp_path / "parts.parquet"
     intervals = PARAMS.evaluation.model_dump_json(include={"bootstrap_samples", "confidence"})
-    evaluate_fusion.main(
-        "e",
-        intervals,
-        [tmp_path / places.path("fusion_costs", experiment="e", graph_set="s")],
-        results,
-        parts,
-        ["separate"],
-    )
+    read = [tmp_path / places.path("fusion_costs", experiment="e", graph_set="s")]
+    evaluate_graphs.main("e", "fusion", intervals, "{}", read, results, parts, peers=["separate"])
     rows = tables.read(RESULTS, results)
     compared = rows[
         (rows["method"] == "loop_fusion") & (rows["baseline"] == "separate") & (rows["metric"] == "run_time")

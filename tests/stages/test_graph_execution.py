@@ -14,12 +14,13 @@ import pytest
 from learned_schedulers.graphs.devices.judging import FROZEN
 from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.run.executable import problem
-from pipeline.execution.stages import evaluate_execution, simulate_executed, time_graph_schedules
+from pipeline.execution.stages import simulate_executed, time_graph_schedules
 from pipeline.execution.tables import EXECUTED_POINTS, GRAPH_TIMINGS, MACHINE_RATES, SIMULATED_TIMINGS
 from pipeline.graph_sets.stages import coarsen_graphs
 from pipeline.lab import places, tables
 from pipeline.lab.graph_table import read_graphs, write_graphs
 from pipeline.lab.shared_tables import GRAPH_SCHEDULES, RESULTS
+from pipeline.lab.stages import evaluate_graphs
 from tests.graphs.problems import drawn
 from tests.graphs.read.drawn import shuffled
 from tests.graphs.run.made import COARSENING
@@ -144,9 +145,10 @@ def test_from_timings_to_numbers(timed: Timed) -> None:
         of_graph = simulated.query("graph_id == @graph.graph_id and method == 'list_scheduling'")
         on_proxy = of_graph[of_graph["target"] == "proxy"].sort_values("schedule")["seconds"]
         assert on_proxy.tolist() == makespans(problem(graph), orders, placements)[:2].tolist()
-    outputs = [tmp_path / f"{name}.parquet" for name in ("results", "parts", "executed_points")]
+    outputs = [tmp_path / places.path(kind, experiment="e") for kind in ("results", "parts", "executed_points")]
     intervals = json.dumps({"bootstrap_samples": 100, "confidence": 0.95})
-    evaluate_execution.main("e", intervals, [graphs], [timings], [rates], [costs], *outputs)
+    read = [graphs, timings, rates, costs]
+    evaluate_graphs.main("e", "execution", intervals, "{}", read, *outputs[:2], further=outputs[2:])
     table = tables.read(RESULTS, outputs[0])
     assert set(table.query("metric == 'rank_correlation'")["target"]) == {*targets, "this_machine"}
     listed = table.query("metric == 'makespan' and method == 'list_scheduling' and baseline == 'list_scheduling'")

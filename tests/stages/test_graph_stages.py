@@ -11,13 +11,13 @@ import pandas as pd
 import pytest
 
 from learned_schedulers.graphs.devices.judging import FROZEN
-from pipeline.devices.stages import evaluate_graphs, graph_examples
+from pipeline.devices.stages import graph_examples
 from pipeline.graph_sets.stages import graph_sets
 from pipeline.graph_sets.tables import GRAPH_CANDIDATES, GRAPHS
 from pipeline.lab import tables
 from pipeline.lab.places import path
 from pipeline.lab.shared_tables import GANTTS, GRAPH_SCHEDULES, KEPT_POINTS, MAKESPANS, RESULTS
-from pipeline.lab.stages import judge_graphs, schedule_graphs
+from pipeline.lab.stages import evaluate_graphs, judge_graphs, schedule_graphs
 
 pytestmark = pytest.mark.slow
 
@@ -124,7 +124,8 @@ def test_numbers_and_examples_are_made_of_them(folder: Path) -> None:
     judged = place(folder, "makespans", experiment="devices", graph_set="s")
     results, parts = (place(folder, kind, experiment="devices") for kind in ("results", "parts"))
     intervals = json.dumps({"bootstrap_samples": 20, "confidence": 0.95})
-    evaluate_graphs.main("devices", intervals, [graphs], [looked_at], [judged], STRENGTHS, results, parts)
+    read = [graphs, looked_at, judged]
+    evaluate_graphs.main("devices", "devices", intervals, "{}", read, results, parts, strengths=STRENGTHS)
     table = tables.read(RESULTS, results)
     listed = table[(table["method"] == "list_scheduling") & (table["baseline"] == "list_scheduling")]
     assert len(listed) == len(TARGETS) and (listed["value"] == 1).all()

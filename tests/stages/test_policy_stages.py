@@ -23,8 +23,8 @@ from pipeline.graph_sets.tables import GRAPH_CANDIDATES
 from pipeline.lab import places, tables
 from pipeline.lab.graph_table import read_graphs, write_graphs
 from pipeline.lab.shared_tables import GRAPH_SCHEDULES, MAKESPANS, PARTS, POLICY_HISTORY, RESULTS
-from pipeline.lab.stages import judge_graphs, schedule_graphs
-from pipeline.policies.stages import evaluate_policies, measure_distances, train_policy
+from pipeline.lab.stages import evaluate_graphs, judge_graphs, schedule_graphs
+from pipeline.policies.stages import measure_distances, train_policy
 from pipeline.policies.tables import SCHEDULE_DISTANCES
 from tests.graphs.models import small_policies
 
@@ -226,16 +226,14 @@ def test_distances_of_schedules_that_lie_elsewhere_are_refused(scheduled: Path, 
     assert not out.parent.exists()
 
 
-def evaluate(folder: Path, out: Path, methods: str = json.dumps(METHODS), **inputs: list[Path]) -> pd.DataFrame:
+def evaluate(folder: Path, out: Path, methods: str = json.dumps(METHODS), **inputs: Path) -> pd.DataFrame:
     intervals = json.dumps({"bootstrap_samples": 20, "confidence": 0.95})
     kinds = {"graphs": {"graph_set": "s"}, "graph_candidates": {"graph_set": "s"}}
     kinds |= {"makespans": PLACE, "schedule_distances": PLACE}
-    graphs, candidates, makespans, distances = (
-        inputs.get(kind, [place(folder, kind, **names)]) for kind, names in kinds.items()
-    )
+    read = [inputs.get(kind, place(folder, kind, **names)) for kind, names in kinds.items()]
     outputs = out / "results.parquet", out / "parts.parquet"
-    tables_of = graphs, candidates, makespans, distances, STRENGTHS
-    evaluate_policies.main("e", intervals, ["randomised_list"], methods, *tables_of, *outputs)
+    peers = ["randomised_list"]
+    evaluate_graphs.main("e", "policies", intervals, methods, read, *outputs, peers=peers, strengths=STRENGTHS)
     tables.read(PARTS, outputs[1])
     return tables.read(RESULTS, outputs[0])
 
@@ -244,12 +242,12 @@ def test_numbers_of_damaged_or_missing_tables_are_refused(scheduled: Path, tmp_p
     out = tmp_path / "out"
     missing = place(tmp_path, "schedule_distances", **PLACE)
     with pytest.raises(tables.TableError, match=r"s\.parquet: table schedule_distances is missing"):
-        evaluate(scheduled, out, schedule_distances=[missing])
+        evaluate(scheduled, out, schedule_distances=missing)
     judged = tables.read(MAKESPANS, place(scheduled, "makespans", **PLACE))
     without = place(tmp_path, "makespans", **PLACE)
     tables.write(judged[judged["method"] != "list_scheduling"], MAKESPANS, without)
     with pytest.raises(ValueError, match="e: s has no schedules of list_scheduling"):
-        evaluate(scheduled, out, makespans=[without])
+        evaluate(scheduled, out, makespans=without)
     with pytest.raises(ConfigError, match="sigma"):
         evaluate(scheduled, out, json.dumps(METHODS | {"gflownet": {"method": "gflownet", "sigma": -1}}))
     assert not out.exists()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from learned_schedulers.graphs.devices.simulator import peaks
@@ -9,6 +11,11 @@ from learned_schedulers.graphs.problems.problem import Problem
 
 SHARE = 1.5  # times an equal share of what a single device would need
 WORKING_SET = 1.5  # times the largest need of a single operation, which no placement can divide
+
+
+def limited(problem: Problem) -> Problem:
+    """The same problem on devices with this memory; the problem's own memory does not count."""
+    return replace(problem, memory=memory_limit(problem))
 
 
 def memory_limit(problem: Problem) -> float:

@@ -43,7 +43,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
     sets = in_order(rows["set"], settings.get("sets", ()))
     targets = in_order(rows["target"], settings.get("targets", ()))
     methods = settings.get("methods", ())
-    best, spread_out = (rows[rows["decoder"] == rule] for rule in ("best", "spread"))
+    best = rows[rows["decoder"] == "best"]
     of_set = {name: best[best["set"] == name] for name in sets}
     gantts, curves, points = (evidence.table(name, experiment) for name in DRAWN)
     examples = {f"devices_gantt_{k}": (pictures.gantt, bars) for k, (_, bars) in enumerate(gantts.groupby("rank"), 1)}
@@ -52,11 +52,6 @@ def section(evidence: Evidence) -> dict[str, Any]:
         "machines": _machines(evidence, experiment),
         "strengths": _strengths(parts),
         "to_list": {set_label(name): _to_list(frame, targets, methods) for name, frame in of_set.items()},
-        "spread": {
-            set_label(name): _to_list(spread_out[spread_out["set"] == name], targets, methods)
-            for name in sets
-            if len(spread_out[spread_out["set"] == name])
-        },
         "gaps": {set_label(name): _gaps(frame, methods) for name, frame in of_set.items()},
         "paper_targets": _paper_targets(best[best["set"] == REAL], methods),
         "paper_diversity": _paper_diversity(best[best["set"] == SYNTHETIC], methods),

@@ -17,7 +17,7 @@ from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.section import section
 from pipeline.lab import places, tables
-from pipeline.lab.graph_table import read_graphs
+from pipeline.lab.graph_table import kept_schedules, read_graphs
 from pipeline.lab.shared_tables import GANTTS, GRAPH_SCHEDULES, KEPT_POINTS, MAKESPANS, MEMORY_CURVES
 from pipeline.lab.stages import options
 
@@ -78,10 +78,10 @@ def _best(path: Path, graph_id: str) -> tuple[np.ndarray, np.ndarray]:
     """Order and placement, (n,) each, of the method's best schedule on the proxy."""
     table = tables.read(GRAPH_SCHEDULES, path)
     rows = table[(table["graph_id"] == graph_id) & (table["sees"] == GraphTarget.PROXY) & (table["kept_by"] == "best")]
-    row = rows.iloc[0]
-    n, best = int(row["operations"]), int(np.argmin(row["seen_seconds"]))
-    orders, placements = (np.asarray(row[name]).astype(np.int32) for name in ("orders", "placements"))
-    return orders[best * n : (best + 1) * n], placements[best * n : (best + 1) * n]
+    row = rows.iloc[0].to_dict()
+    orders, placements = kept_schedules(row)
+    best = int(np.argmin(row["seen_seconds"]))
+    return orders[best], placements[best]
 
 
 def _drawn(graph: Graph, where: Machines, order: np.ndarray, placement: np.ndarray) -> tuple[Rows, Rows]:

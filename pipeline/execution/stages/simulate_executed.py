@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,8 +15,7 @@ from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.graphs.run.settings import ExecutionSettings
 from learned_schedulers.section import section
-from pipeline.execution.chosen_schedules import best_schedules, collect
-from pipeline.execution.simulated_schedules import simulate
+from pipeline.execution.chosen_schedules import Scheduled, best_schedules, collect
 from pipeline.execution.tables import SIMULATED_TIMINGS
 from pipeline.lab import tables
 from pipeline.lab.graph_table import read_graphs
@@ -42,4 +42,22 @@ def main(
 
     every = {graph.graph_id: graph for graph in read_graphs(graphs)}
     chosen = collect(every, best_schedules(graph_schedules, section(ExecutionSettings, settings).schedules))
-    tables.write(simulate(chosen, targets), SIMULATED_TIMINGS, simulated_timings)
+    tables.write_rows(simulate(chosen, targets), SIMULATED_TIMINGS, simulated_timings)
+
+
+def simulate(
+    scheduled: Sequence[Scheduled], targets: Callable[[Graph], Mapping[str, Target]]
+) -> list[dict[Hashable, Any]]:
+    """One row per schedule and target: graph_id, method, seed, schedule, target, seconds.
+
+    targets: function from an executed graph to its targets by name (its problem is `executable.problem`).
+    """
+    return [
+        {**row, "target": name, "seconds": seconds}
+        for schedules in scheduled
+        for name, target in targets(schedules.graph).items()
+        for rows, seconds in zip(
+            schedules.rows, target.seconds(schedules.orders, schedules.placements).tolist(), strict=True
+        )
+        for row in rows
+    ]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import torch
 from pydantic import TypeAdapter
-from tqdm import tqdm
 
 from learned_schedulers.graphs.compilers.fusion_problem import FusionProblem, fusion_problem
 from learned_schedulers.graphs.compilers.rates import frozen_rates, rates_of
@@ -18,11 +17,11 @@ from learned_schedulers.graphs.methods.fusing import make
 from learned_schedulers.graphs.methods.rules.proposing import improvements
 from learned_schedulers.graphs.models.fusing.joint import Machine, Scheduled
 from learned_schedulers.graphs.models.fusing.settings import FusionEntry
+from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.methods import Unsupported
 from learned_schedulers.section import section
 from pipeline.fusion.tables import FUSION_PLANS
-from pipeline.lab import tables
-from pipeline.lab.graph_table import read_graphs
+from pipeline.lab.graph_table import write_for_each
 from pipeline.lab.stages import options
 
 _EMPTY = np.zeros(0, np.int32)
@@ -45,15 +44,16 @@ def main(
     entry: FusionEntry = TypeAdapter(FusionEntry).validate_json(settings)
     where = section(Machines, machines)
     rates = frozen_rates() if where.device is None else rates_of(where.device)
-    rows = []
-    for graph in tqdm(read_graphs(graphs), "graphs", unit="graph", file=sys.stderr):
+
+    def rows_of(graph: Graph) -> Iterator[dict[str, object]]:
         problem = fusion_problem(graph, rates)
         for target in where.targets:
             rng = np.random.default_rng([seed, *target.encode(), *bytes.fromhex(graph.graph_id)])
             link = where.links.get(target)
             machine = None if link is None else Machine(where.devices, transfers_over(link))
-            rows.append({"graph_id": graph.graph_id, "target": target} | _row(problem, machine, entry, rng, weights))
-    tables.write_rows(rows, FUSION_PLANS, fusion_plans)
+            yield {"graph_id": graph.graph_id, "target": target} | _row(problem, machine, entry, rng, weights)
+
+    write_for_each(graphs, rows_of, FUSION_PLANS, fusion_plans)
 
 
 def _row(

@@ -18,7 +18,7 @@ from learned_schedulers.section import section
 from pipeline.fusion.settings import ShownFusion
 from pipeline.fusion.tables import FUSED_OPERATIONS, FUSION_PLANS
 from pipeline.lab import places, tables
-from pipeline.lab.graph_table import read_graphs
+from pipeline.lab.graph_table import graph_named
 from pipeline.lab.stages import options
 
 
@@ -30,10 +30,7 @@ def main(
 ) -> None:
     """Write the plans of this graph by the methods that have one; at least one must. Costs are this machine's."""
     chosen = section(ShownFusion, settings)
-    named = {f"{graph.name} {graph.variant}": graph for graph in read_graphs(graphs)}
-    if chosen.graph not in named:
-        raise ValueError(f"{graphs}: no graph {chosen.graph!r}; shown.graph may be one of {', '.join(sorted(named))}")
-    graph = named[chosen.graph]
+    graph = graph_named(graphs, chosen.graph)
     problem = fusion_problem(graph, frozen_rates())
     of_method = {places.place(path, "fusion_plans")["method"]: path for path in fusion_plans}
     rows: list[dict[str, object]] = []

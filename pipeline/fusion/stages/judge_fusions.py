@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 from learned_schedulers.graphs.compilers.cost import kernel_costs
 from learned_schedulers.graphs.compilers.fusion_problem import FusionProblem, fusion_problem
@@ -18,10 +16,10 @@ from learned_schedulers.graphs.compilers.rates import frozen_rates, rates_of
 from learned_schedulers.graphs.devices.evaluation import evaluated
 from learned_schedulers.graphs.devices.settings import Machines
 from learned_schedulers.graphs.devices.targets import transfers_over
+from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.section import section
 from pipeline.fusion.tables import FUSION_COSTS, FUSION_PLANS
-from pipeline.lab import tables
-from pipeline.lab.graph_table import read_graphs
+from pipeline.lab.graph_table import write_for_each
 from pipeline.lab.stages import options
 from pipeline.lab.stages.gather import gather
 
@@ -36,8 +34,8 @@ def main(
     where = section(Machines, machines)
     rates = frozen_rates() if where.device is None else rates_of(where.device)
     plans = gather(FUSION_PLANS, fusion_plans)
-    rows = []
-    for graph in tqdm(read_graphs(graphs), "graphs", unit="graph", file=sys.stderr):
+
+    def rows_of(graph: Graph) -> Iterator[dict[str, object]]:
         problem = fusion_problem(graph, rates)
         shared = {
             "graph_id": graph.graph_id,
@@ -46,8 +44,9 @@ def main(
             "operations": len(graph),
         }
         of_graph = plans[plans["graph_id"] == graph.graph_id].sort_values(["target", "method", "seed"])
-        rows += [shared | _row(problem, where, planned) for planned in of_graph.to_dict("records")]
-    tables.write_rows(rows, FUSION_COSTS, fusion_costs)
+        return (shared | _row(problem, where, planned) for planned in of_graph.to_dict("records"))
+
+    write_for_each(graphs, rows_of, FUSION_COSTS, fusion_costs)
 
 
 def _row(problem: FusionProblem, where: Machines, planned: Mapping[Any, Any]) -> dict[str, object]:

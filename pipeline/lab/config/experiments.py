@@ -42,6 +42,7 @@ class Experiment(Section):
     by_training: ClassVar[tuple[str, ...]] = ()  # published tables of each kind of dependencies and each seed
     measured: ClassVar[bool] = False  # whether its numbers are times of a machine
     beside: ClassVar[tuple[str, ...]] = ()  # folders of data/ that it reads, beside those that its wing reads
+    reads: ClassVar[tuple[str, ...]] = ()  # tables that its numbers are of; on blocks, beside sets, DAGs and schedules
     key_metrics: ClassVar[tuple[tuple[str, str], ...]] = ()  # by which its methods are compared, each with its baseline
     in_report: ClassVar[bool] = False  # whether section `report` may name its experiments
 
@@ -68,7 +69,6 @@ class OnBlocks(Experiment):
     """Orders of basic blocks."""
 
     in_report: ClassVar[bool] = True
-    reads: ClassVar[tuple[str, ...]] = ()  # tables that its numbers are of, beside sets, DAGs and schedules
     judged_orders: ClassVar[str] = "schedules"  # table with the orders whose cycles judges count
     batch: ClassVar[int] = 8192  # instructions that are scheduled at once; 0: all
 
@@ -157,6 +157,10 @@ class OnGraphs(Experiment):
     def drawn_seeds(self, method: str, params: Params) -> list[int]:
         """Seeds of a method; one for a method without random draws."""
         return self.seeds if self.sections(params)[1][method].draws else self.seeds[:1]
+
+    def seeds_of_set(self, set: str, method: str, params: Params) -> list[int]:
+        """Seeds of a method on a set."""
+        return self.drawn_seeds(method, params)
 
     def settings_of_machines(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The devices that its sets run on, from the resolved parameters, for the provenance of its numbers."""

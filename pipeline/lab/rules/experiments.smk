@@ -158,11 +158,6 @@ rule judge:
     shell: stage("judge", "judge", "settings", threads="{threads}")
 
 
-def only(table, files):
-    """Files of a table that only some tasks read, as an input function."""
-    return lambda w: files(w) if table in experiment_of(w).reads else []
-
-
 def per_set(kind):
     """The tables with the blocks of the experiment's sets, as an input function."""
     return lambda w: unique(table_of(kind, name) for name in experiment_of(w).sets)
@@ -188,23 +183,26 @@ def timed(kind):
     return lambda w: expand(path(kind, experiment=w.experiment), set=experiment_of(w).sets, series=series(w))
 
 
+READ = {  # tables that numbers are of -> their files, as an input function
+    "sets": lambda w: expand(path("sets"), set=experiment_of(w).sets),
+    "dags": per_set("dags"),
+    "schedules": lambda w: schedules(w.experiment),
+    "blocks": per_set("blocks"),
+    "splits": lambda w: expand(path("splits"), dependencies=experiment_of(w).dependencies),
+    "confidence": lambda w: schedules(w.experiment, "confidence"),
+    "latency": judged,
+    "optima": proofs,
+    "timings": timed("timings"),
+    "timed_blocks": timed("timed_blocks"),
+    "instructions": per_set("instructions"),
+    "machine_instructions": lambda w: expand(path("machine_instructions", corpus="released"), machine=experiment_of(w).judges),
+}
+
+
 rule evaluate:
     input:
         src=lambda w: src("evaluate", f"pipeline.{experiment_of(w).task}.numbers"),
-        sets=lambda w: expand(path("sets"), set=experiment_of(w).sets),
-        dags=per_set("dags"),
-        blocks=only("blocks", per_set("blocks")),
-        splits=only("splits", lambda w: expand(path("splits"), dependencies=experiment_of(w).dependencies)),
-        schedules=lambda w: schedules(w.experiment),
-        confidence=only("confidence", lambda w: schedules(w.experiment, "confidence")),
-        latency=only("latency", judged),
-        optima=only("optima", proofs),
-        timings=only("timings", timed("timings")),
-        timed_blocks=only("timed_blocks", timed("timed_blocks")),
-        instructions=only("instructions", per_set("instructions")),
-        machine_instructions=only(
-            "machine_instructions", lambda w: expand(path("machine_instructions", corpus="released"), machine=experiment_of(w).judges)
-        ),
+        tables=lambda w: [file for kind in ("sets", "dags", "schedules", *experiment_of(w).reads) for file in READ[kind](w)],
     output:
         results=path("results"),
         parts=path("parts"),

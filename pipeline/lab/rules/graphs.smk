@@ -30,20 +30,20 @@ def machines(wildcards):
     return machines_of(wildcards.experiment, wildcards.graph_set)
 
 
-def graph_schedules(experiment, **only):
-    """Paths of an experiment's schedules of graphs, of one set or of all."""
+def graph_schedules(experiment, kind="graph_schedules", sets=None):
+    """Paths of an experiment's schedules of graphs, or of other solutions by its methods, of some sets or of all."""
     chosen = P.experiments[experiment]
     return [
-        path("graph_schedules", experiment=experiment, graph_set=name, method=method, seed=seed)
-        for name in chosen.sets
-        if only.get("graph_set", name) == name
+        path(kind, experiment=experiment, graph_set=name, method=method, seed=seed)
+        for name in sets or chosen.sets
         for method in chosen.methods
-        for seed in chosen.drawn_seeds(method, P)
+        for seed in chosen.seeds_of_set(name, method, P)
     ]
 
 
-def schedules_of_set(wildcards):
-    return graph_schedules(wildcards.experiment, graph_set=wildcards.graph_set)
+def of_methods(kind):
+    """Tables of the experiment's methods for the wildcards' set, as an input function."""
+    return lambda w: graph_schedules(w.experiment, kind, [w.graph_set])
 
 
 def networks_of(kind):
@@ -84,6 +84,11 @@ def of_each_set(kind):
     return lambda w: expand(path(kind).replace("{experiment}", w.experiment), graph_set=experiment_of(w).sets)
 
 
+def compared_with(key):
+    """Methods that the experiment's numbers are compared with, if it names any, as a function of the wildcards."""
+    return lambda w: getattr(experiment_of(w), key, [])
+
+
 def drawn(kind):
     """Tables of the methods that a page draws, of each its first seed, as an input function."""
     return lambda w: [
@@ -112,7 +117,7 @@ rule judge_graphs:
     input:
         src=src("judge_graphs"),
         graphs=path("graphs"),
-        graph_schedules=schedules_of_set,
+        graph_schedules=of_methods("graph_schedules"),
         strengths=FROZEN_TARGETS,
     output:
         makespans=path("makespans"),
@@ -120,6 +125,25 @@ rule judge_graphs:
         machines=machines,
     message: "Simulating every schedule of {wildcards.graph_set} on its targets ({wildcards.experiment})"
     shell: stage("judge_graphs", "machines")
+
+
+rule evaluate_graphs:
+    input:
+        src=lambda w: src("evaluate_graphs", f"pipeline.{experiment_of(w).task}.numbers"),
+        tables=lambda w: [file for kind in experiment_of(w).reads for file in of_each_set(kind)(w)],
+        strengths=lambda w: FROZEN_TARGETS if experiment_of(w).frozen_table == FROZEN_TARGETS else [],
+    output:
+        results=path("results"),
+        parts=path("parts"),
+    wildcard_constraints: experiment=of_task(OnGraphs)
+    params:
+        options=options_and(peers=compared_with("peers"), experts=compared_with("experts")),
+        experiment="{experiment}",
+        task=lambda w: experiment_of(w).task,
+        intervals=INTERVALS,
+        methods=lambda w: section(experiment_of(w).section_of_methods, only=experiment_of(w).methods),
+    message: "Numbers with intervals ({wildcards.experiment})"
+    shell: stage("evaluate_graphs", "experiment", "task", "intervals", "methods")
 
 
 def network_files(experiment, kind, model=None):

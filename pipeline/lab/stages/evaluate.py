@@ -8,7 +8,7 @@ import typer
 
 from learned_schedulers.blocks.processors.settings import Judge
 from learned_schedulers.section import section
-from pipeline.lab import tables
+from pipeline.lab import chapters, places, tables
 from pipeline.lab.config.intervals import Intervals
 from pipeline.lab.evaluation import task as task_of
 from pipeline.lab.inputs import Inputs
@@ -20,32 +20,19 @@ def main(
     experiment: options.Name,
     task: Annotated[str, typer.Option(help="reproduction, imitation, processors or hardware.")],
     intervals: options.Intervals,
+    read: options.Read,
     results: options.Out,
     parts: options.Out,
     outcomes: options.SomeOut = None,
     judges: Annotated[str, typer.Option(help="JSON: name of a judge -> its settings.")] = "{}",
     dependencies: Annotated[str, typer.Option(help="JSON: set -> dependencies; full where it has no entry.")] = "{}",
-    sets: options.SomeTables = None,
-    dags: options.SomeTables = None,
-    blocks: options.SomeTables = None,
-    instructions: options.SomeTables = None,
-    machine_instructions: options.SomeTables = None,
-    splits: options.SomeTables = None,
-    schedules: options.SomeTables = None,
-    confidence: options.SomeTables = None,
-    latency: options.SomeTables = None,
-    optima: options.SomeTables = None,
-    timings: options.SomeTables = None,
-    timed_blocks: options.SomeTables = None,
 ) -> None:
     """Measure every schedule of an experiment: one row per set, target, method, decoder, seed and metric.
 
     Intervals are bootstrapped over blocks, and over blocks and seeds for seed `all`.
     """
     named_judges, modes = section(dict[str, Judge], judges), section(dict[str, str], dependencies)
-    paths = dict(sets=sets, dags=dags, blocks=blocks, instructions=instructions, splits=splits, schedules=schedules)
-    paths |= dict(confidence=confidence, latency=latency, optima=optima, timings=timings, timed_blocks=timed_blocks)
-    paths |= dict(machine_instructions=machine_instructions)
+    paths = places.by_kind(read, chapters.tables())
     evaluation = task_of(task)(Inputs(experiment, section(Intervals, intervals), named_judges, modes, **paths))
     tables.write(evaluation.results, RESULTS, results)
     tables.write(evaluation.parts, PARTS, parts)

@@ -19,13 +19,12 @@ from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.section import section
 from pipeline.lab import places, tables
-from pipeline.lab.graph_table import read_graphs
+from pipeline.lab.graph_table import kept_schedules, read_graphs
 from pipeline.lab.shared_tables import GRAPH_SCHEDULES, MAKESPANS
 from pipeline.lab.stages import options
 
 UNFIT = "no schedule fits"
 _ROUNDING = 1 - 1e-9  # sums of the same seconds in another sequence
-_LISTS = ("orders", "placements")
 Row = Mapping[Any, Any]
 Schedules = tuple[np.ndarray, np.ndarray]
 
@@ -53,7 +52,7 @@ def main(
         for scheduled in table.to_dict("records"):
             graph_id = str(scheduled["graph_id"])
             of_graph = targets[graph_id]
-            schedules = _schedules(scheduled)
+            schedules = kept_schedules(scheduled)
             shared = {"graph_id": graph_id, "method": place["method"], "seed": int(place["seed"])}
             shared |= _on_proxy(scheduled, schedules, of_graph[GraphTarget.PROXY])
             for name in [scheduled["sees"]] if sees_target else where.targets:
@@ -75,13 +74,6 @@ def _proven(paths: list[Path]) -> dict[str, float]:
     frames = [tables.read(GRAPH_SCHEDULES, path, ["graph_id", "bound"]) for path in paths]
     bounds = pd.concat(frames).dropna(subset=["bound"]).groupby("graph_id")["bound"].max()
     return {str(graph_id): float(bound) for graph_id, bound in bounds.items()}
-
-
-def _schedules(scheduled: Row) -> Schedules:
-    """Orders and placements, (K, n) each, of a row of table graph_schedules."""
-    shape = (len(scheduled["seen_seconds"]), int(scheduled["operations"]))
-    orders, placements = (np.asarray(scheduled[name]).astype(np.int32).reshape(shape) for name in _LISTS)
-    return orders, placements
 
 
 def _on_proxy(scheduled: Row, schedules: Schedules, proxy: Target) -> dict[str, object]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections import defaultdict
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -54,9 +52,7 @@ def main(
     at all.
     """
     chosen = json.loads(settings)
-    by_kind: Paths = defaultdict(list)
-    for path in measured:
-        by_kind[_kind(path)].append(path)
+    by_kind = places.by_kind(measured, KINDS)
     frames: dict[str, pd.DataFrame] = {}
     every = chapters.tables()
     for kind, paths in by_kind.items():
@@ -79,14 +75,6 @@ def main(
         raise ValueError(f"the results are of {sorted(names)}, not of {experiment}: publish each under its own name")
     tables_now = {} if behaviour is None else behaviours.below(behaviours.read(behaviour), alike or [])
     published.write(out, frames, chosen, tables_now, [*measured, *(inputs or [])], weights or [])
-
-
-def _kind(path: Path) -> str:
-    for kind in KINDS:
-        with suppress(ValueError):
-            places.place(path, kind)
-            return kind
-    raise ValueError(f"{path} lies where no table of {', '.join(KINDS)} does; see pipeline/lab/places.py")
 
 
 def _wrong_blocks(by_kind: Paths) -> dict[str, pd.DataFrame]:

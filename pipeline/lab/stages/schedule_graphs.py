@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-from tqdm import tqdm
 
 from learned_schedulers.graphs.devices import judging
 from learned_schedulers.graphs.devices.settings import GraphTarget, Machines
@@ -18,8 +17,7 @@ from learned_schedulers.graphs.methods.rules.keeping import RULES, keep
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.section import section
-from pipeline.lab import tables
-from pipeline.lab.graph_table import read_graphs
+from pipeline.lab.graph_table import write_for_each
 from pipeline.lab.shared_tables import GRAPH_SCHEDULES
 from pipeline.lab.stages import options
 
@@ -40,10 +38,8 @@ def main(
     """
     entry, where = section(GraphEntry, settings), section(Machines, machines)
     frozen = judging.strengths(strengths.parent)
-    rows: list[dict[str, object]] = []
-    for graph in tqdm(read_graphs(graphs), "graphs", unit="graph", file=sys.stderr):
-        rows += _scheduled(graph, entry, where, frozen, seed, weights)
-    tables.write_rows(rows, GRAPH_SCHEDULES, graph_schedules)
+    rows_of = partial(_scheduled, entry=entry, where=where, frozen=frozen, seed=seed, weights=weights)
+    write_for_each(graphs, rows_of, GRAPH_SCHEDULES, graph_schedules)
 
 
 def _scheduled(

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 from learned_schedulers.graphs.devices import targets
 from learned_schedulers.graphs.devices.evaluation import evaluated
-from learned_schedulers.graphs.devices.limits import memory_limit
+from learned_schedulers.graphs.devices.limits import limited
 from learned_schedulers.graphs.devices.settings import Machines
 from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.section import section
-from pipeline.lab import tables
-from pipeline.lab.graph_table import read_graphs
+from pipeline.lab.graph_table import write_for_each
 from pipeline.lab.shared_tables import PLACEMENTS
 from pipeline.lab.stages import options
 from pipeline.lab.stages.gather import gather
@@ -35,15 +31,16 @@ def main(
     """Write a row for each graph, link, method and seed. A schedule that does not fit the memory is an error."""
     where = section(Machines, machines)
     placed = gather(PLACEMENTS, placements)
-    rows = []
-    for graph in tqdm(read_graphs(graphs), "graphs", unit="graph", file=sys.stderr):
-        problem = problem_of(graph, where.devices, where.device, np.inf)
-        problem = replace(problem, memory=memory_limit(problem))
+
+    def rows_of(graph: Graph) -> Iterator[dict[str, object]]:
+        problem = limited(problem_of(graph, where.devices, where.device, np.inf))
         of_graph = placed[placed["graph_id"] == graph.graph_id]
         for link, of_link in of_graph.groupby("link", sort=True):
             linked = targets.linked(problem, where.links[str(link)]).mean
-            rows += [_of_graph(graph, linked) | _row(linked, placement) for placement in of_link.to_dict("records")]
-    tables.write_rows(rows, PLACEMENT_COSTS, placement_costs)
+            shared = _of_graph(graph, linked)
+            yield from (shared | _row(linked, placement) for placement in of_link.to_dict("records"))
+
+    write_for_each(graphs, rows_of, PLACEMENT_COSTS, placement_costs)
 
 
 def _of_graph(graph: Graph, problem: Problem) -> dict[str, object]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import typer
-from tqdm import tqdm
 
 from learned_schedulers.graphs.devices import targets
-from learned_schedulers.graphs.devices.limits import memory_limit
+from learned_schedulers.graphs.devices.limits import limited
 from learned_schedulers.graphs.devices.settings import Machines
 from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.method_settings import GraphEntry, GraphMethodSettings
@@ -23,8 +20,7 @@ from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.section import section
-from pipeline.lab import tables
-from pipeline.lab.graph_table import frozen_placement, read_graphs
+from pipeline.lab.graph_table import frozen_placement, write_for_each
 from pipeline.lab.shared_tables import PLACEMENTS
 from pipeline.lab.stages import options
 
@@ -46,17 +42,17 @@ def main(
     seed, the graph's hash and the link.
     """
     entry, where = section(GraphEntry, settings), section(Machines, machines)
-    rows = []
-    for graph in tqdm(read_graphs(graphs), "graphs", unit="graph", file=sys.stderr):
-        problem = problem_of(graph, where.devices, where.device, np.inf)
-        problem = replace(problem, memory=memory_limit(problem))
+
+    def rows_of(graph: Graph) -> Iterator[dict[str, object]]:
+        problem = limited(problem_of(graph, where.devices, where.device, np.inf))
         for name, link in where.links.items():
             target = targets.linked(problem, link)
             resources = _resources(entry, target, graph, where.devices, experts, weights)
             rng = np.random.default_rng([seed, *name.encode(), *bytes.fromhex(graph.graph_id)])
             proposals = make(entry, resources).propose(_proxy(problem), rng, Budget.of(entry))
-            rows.append({"graph_id": graph.graph_id, "link": name} | _best(proposals, target))
-    tables.write_rows(rows, PLACEMENTS, placements)
+            yield {"graph_id": graph.graph_id, "link": name} | _best(proposals, target)
+
+    write_for_each(graphs, rows_of, PLACEMENTS, placements)
 
 
 def _proxy(problem: Problem) -> Problem:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
@@ -10,7 +9,7 @@ import pandas as pd
 import typer
 
 from learned_schedulers.graphs.devices import targets
-from learned_schedulers.graphs.devices.limits import memory_limit
+from learned_schedulers.graphs.devices.limits import limited
 from learned_schedulers.graphs.devices.settings import Machines
 from learned_schedulers.graphs.devices.simulator import starts
 from learned_schedulers.graphs.devices.timeline import usage
@@ -19,7 +18,7 @@ from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.section import section
 from pipeline.lab import places, tables
-from pipeline.lab.graph_table import read_graphs
+from pipeline.lab.graph_table import graph_named
 from pipeline.lab.shared_tables import MEMORY_CURVES, PLACEMENTS
 from pipeline.lab.stages import options
 from pipeline.placement.settings import ShownPlacement
@@ -38,12 +37,9 @@ def main(
 ) -> None:
     """Write the schedules of this graph by the methods that have one; at least one must."""
     chosen, where = section(ShownPlacement, settings), section(Machines, machines)
-    named = {f"{graph.name} {graph.variant}": graph for graph in read_graphs(graphs)}
-    if chosen.graph not in named:
-        raise ValueError(f"{graphs}: no graph {chosen.graph!r}; shown.graph may be one of {', '.join(sorted(named))}")
-    graph = named[chosen.graph]
-    problem = problem_of(graph, where.devices, where.device, np.inf)
-    problem = targets.linked(replace(problem, memory=memory_limit(problem)), where.links[chosen.link]).mean
+    graph = graph_named(graphs, chosen.graph)
+    problem = limited(problem_of(graph, where.devices, where.device, np.inf))
+    problem = targets.linked(problem, where.links[chosen.link]).mean
     of_method = {places.place(path, "placements")["method"]: path for path in placements}
     operations: Rows = []
     changes: Rows = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +10,7 @@ import numpy as np
 import typer
 
 from learned_schedulers.graphs.devices import targets
-from learned_schedulers.graphs.devices.limits import memory_limit
+from learned_schedulers.graphs.devices.limits import limited
 from learned_schedulers.graphs.devices.settings import Device, Link
 from learned_schedulers.graphs.models.whole_graph.network import save
 from learned_schedulers.graphs.models.whole_graph.settings import Generalised
@@ -69,7 +68,6 @@ def _problems(path: Path, device: Device, links: list[Link], counts: list[int]) 
     problems = []
     for graph in read_graphs(path):
         for count in counts:
-            problem = problem_of(graph, count, device, np.inf)
-            problem = replace(problem, memory=memory_limit(problem))
+            problem = limited(problem_of(graph, count, device, np.inf))
             problems += [targets.linked(problem, link).mean for link in links]
     return problems

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-import numpy as np
 from tqdm import tqdm
 
 from learned_schedulers.graphs.devices.distances import start_distances
@@ -12,12 +11,10 @@ from learned_schedulers.graphs.devices.settings import GraphTarget, Machines
 from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.section import section
 from pipeline.lab import places, tables
-from pipeline.lab.graph_table import read_graphs
+from pipeline.lab.graph_table import kept_schedules, read_graphs
 from pipeline.lab.shared_tables import GRAPH_SCHEDULES
 from pipeline.lab.stages import options
 from pipeline.policies.tables import SCHEDULE_DISTANCES
-
-_LISTS = ("orders", "placements")
 
 
 def main(
@@ -42,9 +39,8 @@ def main(
         if strange := sorted(set(table["graph_id"]) - set(problems)):
             raise ValueError(f"{path} has schedules of graph {strange[0]}, which is not in {graphs}: of another set?")
         for scheduled in table[table["sees"] == GraphTarget.PROXY].to_dict("records"):
-            shape = (len(scheduled["seen_seconds"]), int(scheduled["operations"]))
-            schedules = (np.asarray(scheduled[name]).astype(np.int32).reshape(shape) for name in _LISTS)
-            start_distance, placed_start_distance = start_distances(problems[str(scheduled["graph_id"])], *schedules)
+            problem = problems[str(scheduled["graph_id"])]
+            start_distance, placed_start_distance = start_distances(problem, *kept_schedules(scheduled))
             rows.append(
                 {
                     "graph_id": scheduled["graph_id"],

@@ -10,7 +10,7 @@ import pandas as pd
 from pipeline.lab import paper
 from pipeline.lab.page.asked import answer
 from pipeline.lab.page.evidence import ALL, Evidence
-from pipeline.lab.page.names import METRICS, in_order, label, natural, spelt
+from pipeline.lab.page.names import in_order, label, natural, spelt
 from pipeline.lab.page.numbers import (
     Write,
     cell,
@@ -135,7 +135,6 @@ def _part(evidence: Evidence, experiment: str, dependencies: str) -> dict[str, A
         "n_test_blocks": int(exact.max()) if len(exact) else 0,
         "n_train_blocks": int(trained.max()) if len(trained) else None,
         "table_1": _table_1(aggregate, methods),
-        "by_seed": _by_seed(rows, methods),
         "table_2": _table_2(aggregate, methods),
         "claims": _claims(evidence.claims, f"{experiment}_{tested}"),
         "examples": [(name, _edges(block)) for name, block in blocks.items()],
@@ -190,15 +189,6 @@ def _table_1(rows: pd.DataFrame, methods: list[str]) -> Table:
     for name in names:
         head += [*measured(name), *([("paper", papers(name))] if name in paper.TABLE_1["sinkhorn"] else [])]
     return table(head, _judged(rows, methods, [(name, "none") for name in names]), 2)
-
-
-def _by_seed(rows: pd.DataFrame, methods: list[str]) -> Table:
-    """Each seed of each network, with Hungarian decoding."""
-    head = [_SCHEDULER[0], ("Seed", of("seed"))]
-    for name in ("exact_match", "violations_per_block", "valid_share"):
-        head.append((METRICS[name], value(partial(shown, name), name)))
-    chosen = rows[(rows["decoder"] == "hungarian") & (rows["seed"] != ALL)]
-    return table(head, lines(chosen, ["method", "seed"], {"method": methods}), 2)
 
 
 def _table_2(rows: pd.DataFrame, methods: list[str]) -> Table:

@@ -8,9 +8,9 @@ PAGE = Page(
     short="scale",
     title="From one machine to many",
     question=(
-        "How do time and memory grow up to 30 million blocks on one machine, and what would a billion blocks and "
-        "a million graphs take on how many nodes? Does a cluster give the same numbers, does a fault change one?"
+        "How do time and memory grow up to 30 million blocks on one machine? "
+        "Does a cluster give the same numbers, does a fault change one?"
     ),
     experiments=("blocks_scale", "graphs_stored", "cluster", "faults"),
-    sections=("curve", "plan", "cluster", "faults"),
+    sections=("curve", "cluster", "faults"),
 )

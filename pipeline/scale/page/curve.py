@@ -22,6 +22,7 @@ QUESTIONS = {  # by claim
     "blocks_growth_exponent": Question("With which power of the blocks do the processor's seconds grow?", two),
 }
 _MOST_GIGABYTES = 2.5  # the goal
+_PLANNED = 10**9  # blocks whose costs are computed from those of the largest corpus
 
 
 def _per_block(name: str, unit: float) -> Column:
@@ -61,11 +62,28 @@ def section(evidence: Evidence) -> dict[str, Any]:
     steps = sizes[["blocks", "processor_seconds"]].astype(float).apply(np.log).diff()
     sizes = sizes.assign(power=steps["processor_seconds"] / steps["blocks"])
     rules = evidence.table("scale_rules")
+    rules = rules[rules["blocks"] == rules["blocks"].max()]
     return {
         "questions": answered(evidence.claims, QUESTIONS),
         "sizes": table(SIZES, records(sizes), right=1),
-        "rules": table(RULES, records(rules[rules["blocks"] == rules["blocks"].max()]), right=1),
+        "rules": table(RULES, records(rules), right=1),
+        "planned": _planned(sizes.iloc[-1], rules) if len(sizes) else {},
         "figures": drawings(scale_blocks=(growth, sizes)),
+    }
+
+
+def _planned(size: pd.Series, rules: pd.DataFrame) -> dict[str, str]:
+    """What _PLANNED blocks would take, in proportion to the largest corpus and its rules.
+
+    Seconds outside the rules are Snakemake's own, in one thread; it checks the digests of what its jobs read.
+    """
+    times = _PLANNED / size["blocks"]
+    between_jobs = size["processor_seconds"] - rules["processor_seconds"].sum()
+    return {
+        "blocks": count(_PLANNED),
+        "hours": number(size["processor_seconds"] * times / 3600, 1),
+        "serial": number((rules["serial_seconds"].sum() + between_jobs) * times / 3600, 1),
+        "written": number(rules["bytes_written"].sum() * times / 1e12, 2),
     }
 
 

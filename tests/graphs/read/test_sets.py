@@ -11,7 +11,8 @@ import pytest
 from learned_schedulers.graphs.devices import worth
 from learned_schedulers.graphs.devices.judging import FROZEN
 from learned_schedulers.graphs.read.roofline import problem_of
-from pipeline.graph_sets.sets import DRAWS, PART, Candidate, candidates
+from pipeline.graph_sets.parts import DRAWS
+from pipeline.graph_sets.sets import PART, Candidate, candidates
 from pipeline.graph_sets.settings import GraphSet
 from pipeline.lab.config.params import Params, load
 

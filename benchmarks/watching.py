@@ -1,0 +1,96 @@
+"""Time and memory of work and of all processes that it starts.
+
+Memory is their resident sets added up, pages that they share counted in each; sampled twenty times a second.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+
+_SAMPLE_SECONDS = 0.05
+_ENVIRONMENT = os.environ | {
+    "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    "OMP_NUM_THREADS": "1",  # as pipeline/lab/rules/common.smk
+}
+
+
+class Watched(NamedTuple):
+    """What a process used."""
+
+    stage: str  # empty for Snakemake and shells
+    processor_seconds: float
+    resident: int
+
+
+class Cost(NamedTuple):
+    """Of all processes that were started."""
+
+    seconds: float
+    processor_seconds: float  # of processes that have ended
+    peak_bytes: int
+    of_stage: dict[str, list[Watched]]  # its processes, each at its highest
+
+
+def run(command: list[str], folder: Path | None = None) -> None:
+    """Run a command to its end. Raises RuntimeError with the end of its output if it fails."""
+    with tempfile.TemporaryFile("w+") as output:
+        streams = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT}
+        ended = subprocess.run(command, cwd=folder, env=_ENVIRONMENT, **streams)
+        if ended.returncode:
+            output.seek(0)
+            raise RuntimeError(f"{' '.join(command)[:200]} ended with {ended.returncode}:\n{output.read()[-3000:]}")
+
+
+def watched(work: Callable[[], object]) -> Cost:
+    """Do the work, and watch all processes below this one meanwhile, but for those that ran before."""
+    processes_watched: dict[tuple[int, float], Watched] = {}
+    root, finished, peak = psutil.Process(), threading.Event(), 0
+    earlier_ones = set(root.children(recursive=True))
+
+    def watch() -> None:
+        nonlocal peak
+        while not finished.wait(_SAMPLE_SECONDS):
+            resident = 0
+            for process in set(root.children(recursive=True)) - earlier_ones:
+                try:
+                    with process.oneshot():
+                        key, used = (process.pid, process.create_time()), process.cpu_times()
+                        size = process.memory_info().rss
+                        stage = _stage_of(process.cmdline())
+                except psutil.Error:
+                    continue  # it has just ended
+                earlier = processes_watched.get(key, Watched(stage, 0, 0))
+                processes_watched[key] = Watched(stage, used.user + used.system, max(size, earlier.resident))
+                resident += size
+            peak = max(peak, resident)
+
+    watcher = threading.Thread(target=watch)
+    before, start = os.times(), time.perf_counter()
+    watcher.start()
+    try:
+        work()
+    finally:
+        finished.set()
+        watcher.join()
+    after = os.times()
+    used = after.children_user + after.children_system - before.children_user - before.children_system
+    of_stage: dict[str, list[Watched]] = defaultdict(list)
+    for process in processes_watched.values():
+        of_stage[process.stage].append(process)
+    return Cost(time.perf_counter() - start, used, peak, dict(of_stage))
+
+
+def _stage_of(command: list[str]) -> str:
+    """`ingest` of `python -m pipeline ingest ...`; shells that start it do not count."""
+    return command[3] if command[1:3] == ["-m", "pipeline"] and len(command) > 3 else ""
