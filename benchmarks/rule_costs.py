@@ -10,6 +10,7 @@ rules that were measured elsewhere keep their lines, and the others are declared
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -80,6 +81,12 @@ def lines(
         yield line
 
 
+def rules() -> list[str]:
+    """Names of the rules of all chapters, those that vary another's among them."""
+    pattern = re.compile(r"^(?:use rule \w+ as|rule) (\w+)", re.MULTILINE)
+    return sorted(name for path in Path("pipeline").rglob("*.smk") for name in pattern.findall(path.read_text()))
+
+
 def main(
     of: Annotated[str, typer.Option(help="What was run: reproduce, or an experiment.")],
     tiny: Annotated[bool, typer.Option(help="The tests' corpus was run, not a real one.")] = False,
@@ -87,14 +94,8 @@ def main(
     table: Annotated[Path, typer.Option(help="Table to renew.")] = TABLE,
 ) -> None:
     """Renew the declared memory and time of the rules that were measured."""
-    rules = sorted(
-        line.split()[1].rstrip(":")
-        for path in sorted(Path("pipeline").rglob("*.smk"))
-        for line in path.read_text().splitlines()
-        if line.startswith("rule ")
-    )
     earlier = pd.read_csv(table, keep_default_na=False) if table.exists() else pd.DataFrame(columns=COLUMNS)
-    renewed = pd.DataFrame(lines(rules, earlier, measured(folder), of, tiny), columns=COLUMNS)
+    renewed = pd.DataFrame(lines(rules(), earlier, measured(folder), of, tiny), columns=COLUMNS)
     with replacing(table) as temporary:
         renewed.to_csv(temporary, index=False)
     print(renewed.to_string(index=False))
