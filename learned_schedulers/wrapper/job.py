@@ -45,7 +45,7 @@ class Job:
             document = assembly_file.read(text, "the compiler's text")
         except Unreadable as error:
             return {"blocks": 0, "faults": [str(error)]}, text
-        orders = joined([part for _, part in propose(document, self._orderer)])
+        orders = joined([part for _, part in propose(document, self._orderer, processes=1)])  # a build has jobs enough
         new = document.rewritten(orders.as_mapping())
         defects = {fault.place for fault in document.faults if fault.reason.startswith("defect")}
         changes = [change for change in orders.changes if change.place not in defects]

@@ -51,8 +51,8 @@ class Orders(NamedTuple):
         return {change.block: change.order for change in self.changes}
 
 
-def propose(document: Document, orderer: Orderer) -> Iterator[tuple[int, Orders]]:
-    """Number of blocks, and their new orders, piece by piece, by one process per core."""
+def propose(document: Document, orderer: Orderer, processes: int | None = None) -> Iterator[tuple[int, Orders]]:
+    """Number of blocks, and their new orders, piece by piece. processes: None for one per core."""
 
     def ordered(piece: tuple[int, Sequence[CodeBlock]]) -> Ordered:
         begin, blocks = piece
@@ -61,7 +61,7 @@ def propose(document: Document, orderer: Orderer) -> Iterator[tuple[int, Orders]
 
     blocks = document.blocks
     pieces = ((begin, blocks[begin : begin + _BLOCKS]) for begin in range(0, len(blocks), _BLOCKS))
-    for number, answer in enumerate(mapped(ordered, pieces, _WARM_UP)):
+    for number, answer in enumerate(mapped(ordered, pieces, _WARM_UP, processes)):
         yield len(answer.status), _described(document, answer, number * _BLOCKS, orderer)
 
 

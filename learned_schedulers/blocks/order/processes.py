@@ -17,16 +17,18 @@ Result = TypeVar("Result")
 _AHEAD = 3  # pieces that wait for each process
 
 
-def mapped(function: Callable[[Piece], Result], pieces: Iterable[Piece], warm_up: Piece) -> Iterator[Result]:
+def mapped(
+    function: Callable[[Piece], Result], pieces: Iterable[Piece], warm_up: Piece, processes: int | None = None
+) -> Iterator[Result]:
     """`function` of each piece, in the sequence of the pieces. The number of processes changes no result.
 
     A process inherits the function with all that it has learned, and keeps what it learns. `warm_up`: a small piece
-    that
-    loads compiled code before the processes begin. Raises ValueError if a process was killed.
+    that loads compiled code before the processes begin. processes: None for one per core. Raises ValueError if a
+    process was killed.
     """
     waiting = iter(pieces)
     first = list(islice(waiting, 2))
-    processes = len(os.sched_getaffinity(0))
+    processes = processes or len(os.sched_getaffinity(0))
     if len(first) < 2 or processes == 1:
         yield from map(function, first)
         yield from map(function, waiting)

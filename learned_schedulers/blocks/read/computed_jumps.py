@@ -73,12 +73,14 @@ class _Trace:
         self._open: set[tuple[Register_, int]] = set()  # questions that are being answered
         self._indirect = [k for k, i in enumerate(instructions) if i.flow_control == FlowControl.INDIRECT_BRANCH]
         self._answers: dict[tuple[Register_, int], Origin] = {}
-        self._written = [self.registers_written(instruction) for instruction in instructions]
+        self._writes: dict[int, frozenset[Register_]] = {}
 
-    @staticmethod
-    def registers_written(instruction: Instruction) -> frozenset[Register_]:
-        used = _info_factory.info(instruction).used_registers()
-        return frozenset(RegisterExt.full_register(u.register) for u in used if u.access in _WRITES)
+    def registers_written(self, k: int) -> frozenset[Register_]:
+        """The registers that instruction `k` writes, whole; asked of few instructions."""
+        if k not in self._writes:
+            used = _info_factory.info(self._instructions[k]).used_registers()
+            self._writes[k] = frozenset(RegisterExt.full_register(u.register) for u in used if u.access in _WRITES)
+        return self._writes[k]
 
     def is_return(self, k: int) -> bool:
         """Whether instruction `k` accesses the place of the caller's address, as far as that is certain."""
@@ -120,7 +122,7 @@ class _Trace:
         instruction = self._instructions[k]
         if instruction.flow_control in _CALLS and register not in _KEPT_BY_CALLS:
             return Origin.OUTSIDE
-        if register not in self._written[k]:
+        if register not in self.registers_written(k):
             waiting.append(k)
             return Origin(0)
         return self._written_by(k)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -183,7 +184,7 @@ def _split(text: str) -> tuple[str, str]:
     return (words[0].lower(), words[1].rstrip()) if len(words) > 1 else (text.strip().lower(), "")
 
 
-def _plain(text: str, macros: set[str]) -> Statement:
+def _plain(text: str, macros: frozenset[str]) -> Statement:
     """What a line of one statement is, outside of macros and conditions."""
     if text[-1] == ":" and (match := _LABEL.fullmatch(text)):
         return Statement(Kind.LABEL, match.group(1), "", text)
@@ -209,12 +210,34 @@ def _plain(text: str, macros: set[str]) -> Statement:
     return Statement(Kind.INSTRUCTION, word, operands, text)
 
 
+class _Line(NamedTuple):
+    """A line by itself."""
+
+    statement: Statement  # outside of macros and conditions
+    code: str  # without comments
+    in_comment: bool  # a comment of several lines goes on after it
+    unusual: bool
+    changes: bool  # it may change what the lines after it are
+
+
+@lru_cache(1 << 16)  # compilers repeat themselves: of a hundred lines, forty are new
+def _line(line: str, in_comment: bool, macros: frozenset[str]) -> _Line:
+    code, in_comment, unusual = _without_comments(line, in_comment)
+    if code.endswith(";"):
+        code = code.rstrip("; \t\r")
+    if not code:
+        return _Line(Statement(Kind.OPAQUE, "", "", "") if unusual else _NOTHING, "", in_comment, unusual, False)
+    statement = _plain(code, macros)
+    changes = statement.kind == Kind.OPAQUE or statement.word in _TRACKED or statement.word.startswith(".if")
+    return _Line(statement, code, in_comment, unusual, changes)
+
+
 class _Scanner:
     """The state of the assembler's reader from line to line, as far as it changes what a line is."""
 
     def __init__(self) -> None:
         self.sections = _Sections()
-        self.macros: set[str] = set()
+        self.macros: frozenset[str] = frozenset()
         self.in_comment = self.in_inline = False
         self.hidden_locations = self.foreign_mode = False
         self.confused = False  # a macro or a condition changes the section
@@ -222,14 +245,11 @@ class _Scanner:
 
     def line(self, line: str) -> Statement:
         """What the next line is."""
-        code, self.in_comment, unusual = _without_comments(line, self.in_comment)
-        if code.endswith(";"):
-            code = code.rstrip("; \t\r")
+        statement, code, self.in_comment, unusual, changes = _line(line, self.in_comment, self.macros)
         if not code:
-            return Statement(Kind.OPAQUE, "", "", "") if unusual else _NOTHING
-        statement = _plain(code, self.macros)
+            return statement
         inside = self._depth > 0
-        if statement.kind == Kind.OPAQUE or statement.word in _TRACKED or statement.word.startswith(".if"):
+        if changes:
             for part in code.split(";"):
                 self._follow(part.strip(), inside)
         opaque = inside or self._depth > 0 or unusual or not self._mode_64 or self._ended
@@ -247,7 +267,7 @@ class _Scanner:
         if word in _OPENING or word.startswith(".if"):
             self._depth += 1
             if word == ".macro":
-                self.macros.add(_split(operands.replace(",", " "))[0])
+                self.macros |= {_split(operands.replace(",", " "))[0]}
         elif word in _CLOSING:
             self._depth = max(self._depth - 1, 0)
         elif word in SECTIONS:
