@@ -7,8 +7,9 @@ number, among them a header, lines without code, bad ones and comments. Timed on
 its own, from its start to its end: imports, reading, decoding, dependencies under `tso`, orders, comparison of cycles,
 writing. Start-up is the time of the same command for a file of one line, run right before. Compiled code is cached by a
 run before. Median, smallest and largest of 3 rounds. Equal blocks are ordered once, so 20,000 distinct blocks are timed
-in the same way, on one core (set `distinct`). Then a file of 10 million lines, the same ones again and again, is
-streamed through `--by policy` once, and its largest memory is read.
+in the same way, on one core (set `distinct`). A file of assembly with 8,000 functions, each in a section of its own as
+C++ has them, is read in this process (set `sections`, read_seconds). Then a file of 10 million lines, the same ones
+again and again, is streamed through `--by policy` once, and its largest memory is read.
 
 It publishes the experiment `own_speed`: blocks_per_second behind the start-up, start_up_seconds, command_seconds,
 lost_lines (those without their own line, or with another end than before, in the output), peak_memory_gb.
@@ -32,12 +33,26 @@ import typer
 
 from benchmarks.publishing import PUBLISHED, of_rounds, publish
 from learned_schedulers.blocks.order.methods import NETWORK, policy_file
+from learned_schedulers.blocks.read import assembly_file
 from pipeline.lab.places import path
 from pipeline.lab.rows import Quantity, Row, results, row
 
 _COMMAND = (sys.executable, "-m", "learned_schedulers.command.main")
 _CORES, _ROUNDS, _LINES, _STREAMED, _SEED = 2, 3, 300_000, 10_000_000, 24
-_DISTINCT = 20_000
+_DISTINCT, _SECTIONS = 20_000, 8_000
+_FUNCTION = """\t.section .text.f$,"axG",@progbits,f$,comdat
+\t.weak f$
+\t.type f$,@function
+f$:
+\tmovl %edi,%eax
+\timull %esi,%eax
+\tleal 3(%rsi),%ecx
+\timull %ecx,%eax
+\tcall g$
+\tmovl x$(%rip),%eax
+\tret
+\t.size f$,.-f$
+"""
 _TARGET = "haswell"
 _UNUSUAL = {
     0: b"hex,cycles\n",
@@ -72,6 +87,7 @@ def main(
         os.sched_setaffinity(0, sorted(allowed)[:1])
         for by in ("policy", "search", "learned"):
             rows += _timed(folder, by, distinct, "distinct")
+        rows.append(_sections())
         os.sched_setaffinity(0, sorted(allowed)[:_CORES])
         if streamed:
             rows += _streamed(folder, source, streamed)
@@ -98,6 +114,23 @@ def _distinct(blocks: Path) -> list[bytes]:
     code = pq.read_table(blocks, columns=["code"])["code"].unique()
     rows = np.sort(np.random.default_rng(_SEED).choice(len(code), _DISTINCT, replace=False))
     return [b"%s,1.0\n" % block.hex().encode() for block in code.take(rows).to_pylist()]
+
+
+def _sections() -> Row:
+    """Seconds to read a file of assembly of many sections."""
+    text = "".join(_FUNCTION.replace("$", str(k)) for k in range(_SECTIONS)).encode()
+
+    def seconds() -> float:
+        start = time.perf_counter()
+        blocks = assembly_file.read(text, "sections.s").blocks
+        assert len(blocks) >= _SECTIONS
+        return time.perf_counter() - start
+
+    seconds()
+    place = {"experiment": "own_speed", "set": "sections", "target": _TARGET, "method": "policy", "dependencies": "tso"}
+    timed = of_rounds(place, Quantity("read_seconds", unit="seconds"), [seconds() for _ in range(_ROUNDS)], _SECTIONS)
+    print(f"read_seconds of {_SECTIONS:,} sections: {timed['value']:.2f}", flush=True)
+    return timed
 
 
 def _words(folder: Path, name: str, by: str) -> list[str]:

@@ -6,7 +6,8 @@
 `projects.yaml` pins the sources (Debian's, by `apt-get source`) and says how each is built and tested. A case is a
 project and a variant: `plain`, the compiler alone; METHOD-PROCESSOR, with `-O2`; `native-PROCESSOR`, by search with
 `-O3 -march=native`; `random-N`, random legal orders by seed N; and as controls `broken-memory` and `broken-flags`, in
-which each block has one dependency reversed (`broken.py`). A case passes if it builds and its suite ends with 0.
+which each block has one dependency reversed (`broken.py`). A case passes if it builds, blocks were changed,
+and its suite ends with 0.
 Everything runs in the folder of `--work`, which keeps the outcome of each case; a case that is there is not run again.
 
 It publishes the experiment `own_projects`: projects_passing (all variants that were run; n: projects), broken_seen
@@ -57,7 +58,7 @@ class Outcome(NamedTuple):
     project: str
     variant: str
     passes: bool
-    failed_at: str  # build | test | empty
+    failed_at: str  # build | test | empty (the wrapper changed nothing)
     build_seconds: float
     test_seconds: float
     blocks: int
@@ -101,12 +102,9 @@ def _read(path: Path) -> list[Outcome]:
 def run(name: str, variant: str, work: Path) -> Outcome:
     """Unpack, build and test a project."""
     project, folder = PROJECTS[name], work / f"{name}-{variant}"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    archive = source(project["source"], work / "sources")
-    subprocess.run(["tar", "xf", archive, "-C", folder, "--strip-components=1"], check=True)
+    unpacked(name, folder, work)
     written = folder / "record.jsonl"
-    environment = {**os.environ, **_compilers(variant, folder), "HERE": str(HERE), settings.RECORD: str(written)}
+    environment = {**os.environ, **compilers(variant, folder), "HERE": str(HERE), settings.RECORD: str(written)}
     environment[settings.CACHE] = str(work / "cache")
     times, failed = {"build": 0.0, "test": 0.0}, ""
     for part in times:
@@ -122,12 +120,22 @@ def run(name: str, variant: str, work: Path) -> Outcome:
     facts = [json.loads(line) for line in lines]
     changed = sum(fact.get("statuses", {}).get("changed", 0) for fact in facts)
     blocks = sum(fact.get("blocks", 0) for fact in facts)
+    if not failed and not changed and variant not in ("plain", *CONTROLS):
+        failed = "empty"
     if not failed:
         shutil.rmtree(folder)
     return Outcome(name, variant, not failed, failed, times["build"], times["test"], blocks, changed)
 
 
-def _compilers(variant: str, folder: Path) -> Mapping[str, str]:
+def unpacked(name: str, folder: Path, work: Path) -> None:
+    """Unpack the source of a project into a new folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    archive = source(PROJECTS[name]["source"], work / "sources")
+    subprocess.run(["tar", "xf", archive, "-C", folder, "--strip-components=1"], check=True)
+
+
+def compilers(variant: str, folder: Path) -> Mapping[str, str]:
     """The variables that name the compilers and their options."""
     kind, _, value = variant.partition("-")
     if kind == "broken":

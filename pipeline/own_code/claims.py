@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pipeline.lab.claims import Claim, row_of
 
 PROCESSORS = ("atom", "silvermont", "btver2", "haswell", "skylake", "znver4")  # that users' code is ordered for
+TIMED_PROJECTS = ("bzip2", "xz", "zstd", "lz4", "gawk", "lua", "sqlite", "pcre2")  # before and after
 
 
 def claims() -> Iterator[Claim]:
@@ -25,6 +26,8 @@ def claims() -> Iterator[Claim]:
     yield Claim("own_split_modules_different", "== 0", split)
     lost = row_of("own_speed", set="all", method="policy", metric="lost_lines")
     yield Claim("own_lost_lines", "== 0", lost)
+    read = row_of("own_speed", set="sections", method="policy", metric="read_seconds")
+    yield Claim("own_read_seconds_8000_sections", "<= 3", read)
     for method, target in (("learned", ">= 5000"), ("policy", ">= 30000")):
         speed = row_of("own_speed", set="all", method=method, metric="blocks_per_second")
         yield Claim(f"own_{method}_blocks_per_second", target, speed)
@@ -45,3 +48,6 @@ def claims() -> Iterator[Claim]:
     for method, name, target in (("cold", "", "<= 1.3"), ("warm", "_warm", "<= 1.05")):
         cost = row_of("own_wrapper", method=method, metric="build_ratio")
         yield Claim(f"own_wrapper_build_ratio{name}", target, cost | {"comparison": "ratio", "baseline": "plain"})
+    ordered = row_of("own_run_times", method="search", metric="run_time", comparison="ratio", baseline="plain")
+    for project in TIMED_PROJECTS:
+        yield Claim(f"own_run_time_ratio_{project}", "<= 1", ordered | {"set": project})

@@ -15,7 +15,7 @@ from tests.report import made, own_code
 
 EVIDENCE = made.evidence(own_code.results(), claims=claims.table(own_code.results(), claims.declared()))
 EXPERIMENTS = {"own_cycles", "own_gains", "own_speed", "own_blocks", "own_assembly", "own_mutations", "own_generated"}
-EXPERIMENTS |= {"own_projects", "own_wrapper"}
+EXPERIMENTS |= {"own_projects", "own_wrapper", "own_run_times"}
 
 
 def test_the_names_are_those_of_the_command() -> None:
@@ -59,6 +59,9 @@ def test_projects_pass_or_fail_and_controls_are_seen() -> None:
         "`cc --print gcc`, all in the cache",
     ]
     assert [line[2][:4] for line in shown["cost"].lines] == ["-", "1.50", "1.04"]
+    assert shown["run_times"].head[2:] == ["`control`", "`search`", "`random_legal`"]
+    assert [line[3][:5] for line in shown["run_times"].lines] == ["1.005", "0.970"]
+    assert "1 of 2 programs are faster than the control, 0 are slower" in shown["verdict"]
 
 
 def test_methods_that_do_not_serve_a_processor_have_a_dash() -> None:
@@ -83,6 +86,7 @@ def test_the_speed_of_the_command_and_its_memory() -> None:
     assert [line[0] for line in shown["timed"].lines] == ["`policy`", "`learned`"]
     assert shown["timed"].lines[0][2].startswith("41,000") and shown["timed"].lines[0][-2:] == ["300,000", "0"]
     assert [line[:1] + line[-2:] for line in shown["distinct"].lines] == [["`search`", "20,000", "0"]]
+    assert shown["sections"] == ["2.90"]
     assert shown["large"].lines == [["`policy`", "haswell", "10,000,000", "1.23", "321", "3"]]
 
 
@@ -129,6 +133,9 @@ def test_each_claim_finds_its_row() -> None:
         "own_fused_pairs_split": "yes",
         "own_projects_passing": "no",
         "own_wrapper_build_ratio": "no",
+        "own_run_time_ratio_lua": "yes",
+        "own_run_time_ratio_bzip2": "uncertain",
+        "own_read_seconds_8000_sections": "yes",
         "own_wrapper_build_ratio_warm": "yes",
         "own_cycles_tso_atom": "yes",
         "own_cycles_tso_skylake": "yes",
@@ -138,7 +145,7 @@ def test_each_claim_finds_its_row() -> None:
     assert table["value"]["own_cycles_tso_skylake"] == pytest.approx(0.985)
     assert table["holds"]["own_cycles_tso_znver4"] == "not measured"
     names = {claim.name for claim in claims.declared() if claim.row["experiment"] in EXPERIMENTS}
-    assert names == set(answers.QUESTIONS) and len(names) == 36
+    assert names == set(answers.QUESTIONS) and len(names) == 45
     lines = answers.section(EVIDENCE)["questions"].lines
     assert lines[0] == ["How many blocks compute something else in their new order?", "= 0", "0", "**yes**"]
 

@@ -215,7 +215,7 @@ def test_each_missing_experiment_is_named_with_its_command() -> None:
     published += 4 * ["fusion"] + ["fusion_joint"]
     commands = [f"snakemake data/published/{name}.done" for name in ["operator_learning", *published]]
     benchmarks = ["operator", "ingest", "machine_agreement", "own_cycles", "own_gains", "own_speed"]
-    benchmarks += ["own_blocks", "own_projects", "own_wrapper"]
+    benchmarks += ["own_blocks", "own_projects", "own_run_times", "own_wrapper"]
     benchmarks += ["own_generated", "blocks_scale", "cluster", "faults", "inductor", "speed placing", "data_collection"]
     frozen = ["operator_decoding", "own_assembly", "own_mutations", "exact_flow", "whole_graph_scale"]
     commands += [f"python -m benchmarks.{name}" for name in benchmarks]

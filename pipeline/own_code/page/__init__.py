@@ -21,6 +21,7 @@ PAGE = Page(
         "own_generated",
         "own_projects",
         "own_wrapper",
+        "own_run_times",
     ),
     sections=("answers", "gains", "worth", "proof", "generated", "projects", "pace"),
 )

@@ -7,7 +7,7 @@ from typing import Any
 from pipeline.lab.page.asked import Question, answered
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.numbers import count, percent
-from pipeline.own_code.claims import PROCESSORS
+from pipeline.own_code.claims import PROCESSORS, TIMED_PROJECTS
 
 
 def brief(value: float) -> str:
@@ -22,11 +22,16 @@ QUESTIONS = {  # by claim
     "own_generated_blocks_changed": Question("How many of their blocks changed, over all formats?", count),
     "own_generated_different": Question("How many of these programs print something else?", count),
     "own_lost_lines": Question("How many of 300,000 lines have no line of their own in the output?", count),
+    "own_read_seconds_8000_sections": Question("How many seconds does a file of 8,000 sections take to read?", brief),
     "own_policy_blocks_per_second": Question("How many blocks does `policy` order in a second?", count),
     "own_learned_blocks_per_second": Question("How many blocks does `learned` order in a second?", count),
     "own_projects_passing": Question("How many of 16 projects pass their own suites in every build?", count),
     "own_wrapper_build_ratio": Question("How long is a build by the wrapper, over the plain one?", brief),
     "own_wrapper_build_ratio_warm": Question("The same, if the cache has what was ordered before?", brief),
+    **{
+        f"own_run_time_ratio_{project}": Question(f"How long does {project} run after `search`, over before?", brief)
+        for project in TIMED_PROJECTS
+    },
     "own_fused_pairs_split": Question("How many comparisons leave the conditional jump with which they fuse?", count),
     **{
         f"own_gains_confirmed_{processor}": Question(

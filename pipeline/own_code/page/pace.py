@@ -10,7 +10,7 @@ from pipeline.lab.page.names import mode
 from pipeline.lab.page.numbers import count, number, spread, two
 from pipeline.lab.page.tables import Column, lines, metric, of, table, value
 
-EXPERIMENT, STREAMED, DISTINCT = "own_speed", "streamed", "distinct"
+EXPERIMENT, STREAMED, DISTINCT, SECTIONS = "own_speed", "streamed", "distinct", "sections"
 TIMED: list[Column] = [
     ("Method", of("method", mode)),
     ("Processor", of("target")),
@@ -33,10 +33,11 @@ def section(evidence: Evidence) -> dict[str, Any]:
     """The section's tables; they are empty if the benchmark was not run."""
     rows = evidence.of(EXPERIMENT)
     by = ["method", "target"]
-    large, distinct = rows["set"] == STREAMED, rows["set"] == DISTINCT
+    of_set = {name: rows[rows["set"] == name] for name in ("all", SECTIONS, DISTINCT, STREAMED)}
     order = {"method": ["policy", "learned", "search"]}
     return {
-        "timed": table(TIMED, lines(rows[~large & ~distinct], by, order), right=2),
-        "distinct": table(TIMED, lines(rows[distinct], by, order), right=2),
-        "large": table(LARGE, lines(rows[large], by), right=2),
+        "timed": table(TIMED, lines(of_set["all"], by, order), right=2),
+        "distinct": table(TIMED, lines(of_set[DISTINCT], by, order), right=2),
+        "sections": [value(two, "read_seconds")(line) for line in lines(of_set[SECTIONS], ["set"])],
+        "large": table(LARGE, lines(of_set[STREAMED], by), right=2),
     }
