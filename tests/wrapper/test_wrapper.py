@@ -12,7 +12,10 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import numpy as np
+import osqp
 import pytest
+import scipy.sparse
 from elftools.elf.elffile import ELFFile
 
 from learned_schedulers.wrapper import settings
@@ -321,3 +324,33 @@ def test_a_folder_that_others_may_open_is_refused_and_the_build_goes_on(
     assert result.returncode == 0 and "others may open it" in result.stderr
     called(["gcc", "-O2", "-c", "a.c", "-o", "plain.o"], folder, environment)
     assert (folder / "a.o").read_bytes() == (folder / "plain.o").read_bytes()
+
+
+def test_a_project_of_others_computes_the_same(tmp_path: Path, environment: Mapping[str, str]) -> None:
+    """OSQP's solver of quadratic programs, 16 files of C that its package writes for a program, with its makefile."""
+    rng = np.random.default_rng(0)
+    size, bounds = 30, np.ones(20)
+    root = scipy.sparse.random(size, size, 0.2, random_state=1)
+    limits = scipy.sparse.random(len(bounds), size, 0.3, random_state=2)
+    solver = osqp.OSQP()
+    solver.setup(
+        scipy.sparse.triu(root @ root.T + scipy.sparse.eye(size)).tocsc(), rng.normal(size=size), limits.tocsc(),
+        -bounds, bounds, verbose=False,
+    )  # fmt: skip
+    project = tmp_path / "project"
+    solver.codegen(str(project), parameters="vectors", extension_name="emosqp", force_rewrite=True)
+    makefile, program = project / "Makefile", project / "emosqp.c"
+    makefile.write_text(makefile.read_text().replace("gcc -", "$(CC) -O2 -"))
+    answer = f'for (int i = 0; i < {size}; i++) printf("%a\\n", (double) solver.solution->x[i]);'
+    program.write_text(program.read_text().replace('error.\\n" );', f'error.\\n" ); {answer}'))
+    answers = {}
+    for name in ("plain", "search", "random_legal"):
+        folder = tmp_path / name
+        shutil.copytree(project, folder)
+        compiler = "gcc" if name == "plain" else " ".join(wrapped("gcc", by=name))
+        build = called(["make", "-j2", f"CC={compiler}"], folder, environment)
+        assert build.returncode == 0, build.stderr
+        answers[name] = called(["./emosqp"], folder, environment).stdout
+    assert answers["plain"].count("0x") == size and len(set(answers.values())) == 1
+    objects = [(tmp_path / name / "src" / "auxil.o").read_bytes() for name in answers]
+    assert len(set(objects)) == len(objects)  # each has orders of its own
