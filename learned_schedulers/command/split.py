@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 import typer
+from tqdm import tqdm
 
 from learned_schedulers.command.explained import explained
 from learned_schedulers.command.kernels import announce
@@ -17,6 +18,7 @@ from learned_schedulers.graphs.read.workloads import Workload, read_workload
 
 By = Literal["programme", "go", "untaught"]
 Start = Literal["programme", "open"]
+_FEW = 20_000  # ideals that the programme visits in seconds
 
 
 def main(
@@ -48,6 +50,9 @@ def main(
         ),
     ] = "programme",
     seed: Annotated[int, typer.Option(min=0, help="Seed of go and untaught; the same seed gives the same split.")] = 0,
+    seconds: Annotated[
+        float, typer.Option(min=0, help="Time of the programme; where it is not enough, GO's split counts too.")
+    ] = 60.0,
     judge: Annotated[
         Path | None,
         typer.Option(help="Solve nothing; print the costs of this SPLIT.json and the rules that it breaks."),
@@ -61,8 +66,9 @@ def main(
     A written split respects all rules: operations of a colour class share a device, no accelerator needs more than
     maxSizePerFPGA, every operation is on a device that supports it, and no two devices wait for each other (the split
     is contiguous). Times are milliseconds, as in the file. `programme` is exact for the largest load, unless the graph
-    has too many cuts or its backward pass has operations without a colour. For the latency it finds the best sequence
-    of blocks.
+    has too many cuts for its --seconds or its backward pass has operations without a colour; then the answer is GO's,
+    or better, and the command says how far it may be from the best. For the latency it finds the best sequence of
+    blocks.
 
     Examples:
 
@@ -88,7 +94,7 @@ def main(
         if judge is not None:
             devices, description = split_files.read(judge, work), f"{judge}"
         else:
-            devices, description = _solved(work, workload, objective, by, evaluations, start, seed)
+            devices, description = _solved(work, workload, objective, by, evaluations, start, seed, seconds)
         print(description)
         _show(work, devices)
         if faults := broken(work, devices, objective):
@@ -99,16 +105,19 @@ def main(
 
 
 def _solved(
-    work: Workload, path: Path, objective: Objective, by: By, evaluations: int, start: Start, seed: int
+    work: Workload,
+    path: Path,
+    objective: Objective,
+    by: By,
+    evaluations: int,
+    start: Start,
+    seed: int,
+    seconds: float,
 ) -> tuple[np.ndarray, str]:
     """A split and a description of the search. Raises ValueError if no split was found."""
     began = time.perf_counter()
     if by == "programme":
-        from learned_schedulers.graphs.plans.splits.programme import least
-
-        best = least(work, objective)
-        devices = best.devices
-        search = f"programme ({best.sets:,} ideals; {'exact' if best.exact else 'a better split may exist'})"
+        devices, search = _programmed(work, objective, evaluations, seed, seconds)
     else:
         from learned_schedulers.graphs.plans.splits.by_go import searched  # slow to import: torch
 
@@ -119,6 +128,34 @@ def _solved(
             f"{path}: {search} found no split that respects the rules; raise maxSizePerFPGA, maxFPGAs or maxCPUs"
         )
     return devices, f"{search}, {time.perf_counter() - began:.1f} s"
+
+
+def _programmed(
+    work: Workload, objective: Objective, evaluations: int, seed: int, seconds: float
+) -> tuple[np.ndarray | None, str]:
+    """The programme's split. Where there are many ideals, it begins with GO's, and is at least as good."""
+    from learned_schedulers.graphs.plans.splits.programme import bound, least
+
+    best, helper = least(work, objective, most=_FEW), ""
+    if not best.complete:
+        print(f"more than {_FEW:,} ideals; GO searches first", flush=True)
+        from learned_schedulers.graphs.plans.splits.by_go import searched  # slow to import: torch
+
+        helper = f" and go ({evaluations:,} evaluations, seed {seed})"
+        start = searched(work, objective, seed, evaluations).devices
+        with tqdm(unit="ideal", leave=False, disable=None) as bar:
+
+            def progress(visited: int, size: int) -> None:
+                bar.total = size
+                bar.update(visited - bar.n)
+
+            best = least(work, objective, seconds=seconds, start=start, progress=progress)
+    if best.complete:
+        word = "exact" if best.exact else "a better split may exist"
+        return best.devices, f"programme{helper} ({best.sets:,} ideals; {word})"
+    least_possible = bound(work, objective)
+    gap = best.seconds / least_possible - 1 if least_possible else 0.0
+    return best.devices, f"programme{helper}; at most {gap:.1%} above the least"
 
 
 def _show(work: Workload, devices: np.ndarray) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
+from learned_schedulers.command import split
 from learned_schedulers.command.main import app
 from tests.graphs.plans.splits.oracle import judged
 from tests.graphs.plans.splits.test_splits import CHAIN, EXPERT
@@ -37,6 +39,15 @@ def test_a_split_is_written_and_holds_the_rules(by: str, objective: str, tmp_pat
     assert f"{took:,.6g} ms" in result.stdout
     again = run(CHAIN, "--objective", objective, "--judge", out)
     assert again.exit_code == 0 and f"{took:,.6g} ms" in again.stdout
+
+
+def test_without_time_the_answer_is_go_s_or_better_and_says_how_far_it_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(split, "_FEW", 2)
+    result = run(CHAIN, "--seconds", "0", "--evaluations", "21")
+    assert result.exit_code == 0 and "GO searches" in result.stdout
+    assert re.search(r"programme and go \(21 evaluations, seed 0\); at most [\d.]+% above the least", result.stdout)
+    proven = run(CHAIN, "--evaluations", "21")
+    assert "exact" in proven.stdout and proven.stdout.splitlines()[3:] == run(CHAIN).stdout.splitlines()[3:]
 
 
 def test_an_expert_is_judged(tmp_path: Path) -> None:

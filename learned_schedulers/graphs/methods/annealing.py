@@ -57,11 +57,13 @@ def annealed(
     temperatures: np.ndarray,
     rng: np.random.Generator,
     count: int,
+    groups: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Costs of all evaluated schedules, (E,), and the best `count` of them as orders and placements, (S, n).
 
     visible_target: its costs are used; order, placement: (n,), the schedule to start from, and its cost `start`;
-    temperatures: (moves,), of each move.
+    temperatures: (moves,), of each move; groups: (n,), operations of the same group share a device, as they do at the
+    start, and move together.
     """
     problem = visible_target.draws[0]
     moves = len(temperatures)
@@ -70,7 +72,8 @@ def annealed(
     results.costs[0], results.orders[0], results.placements[0] = start, order, placement
     graph = problem.arrays._replace(seconds=np.stack([draw.seconds for draw in visible_target.draws]))
     uniforms = rng.random((moves, 4))
-    _anneal(graph, problem.devices, order[None].copy(), placement[None].copy(), temperatures, uniforms, results)
+    groups = np.arange(len(order)) if groups is None else groups
+    _anneal(graph, problem.devices, order[None].copy(), placement[None].copy(), groups, temperatures, uniforms, results)
     return results.costs, results.orders, results.placements
 
 
@@ -88,6 +91,7 @@ def _anneal(
     n_devices: int,
     order: np.ndarray,
     placement: np.ndarray,
+    groups: np.ndarray,
     temperatures: np.ndarray,
     uniforms: np.ndarray,
     results: _Results,
@@ -111,7 +115,7 @@ def _anneal(
         i = int(uniforms[move, 0] * n)
         before, device = slots[i], placement[0, i]
         if uniforms[move, 1] < 0.5 and n_devices > 1:
-            placement[0, i] = (device + 1 + int(uniforms[move, 2] * (n_devices - 1))) % n_devices
+            _place(placement[0], groups, i, (device + 1 + int(uniforms[move, 2] * (n_devices - 1))) % n_devices)
         else:
             first, last = 0, n - 1
             for edge in range(parent_offsets[i], parent_offsets[i + 1]):
@@ -133,8 +137,16 @@ def _anneal(
         if cost <= current or uniforms[move, 3] < np.exp((current - cost) / temperatures[move]):
             current = cost
         else:
-            placement[0, i] = device
+            _place(placement[0], groups, i, device)
             _shift(order[0], slots, slots[i], before)
+
+
+@njit(cache=True)
+def _place(placement: np.ndarray, groups: np.ndarray, i: int, device: int) -> None:
+    """Put the group of an operation on a device."""
+    for j in range(len(placement)):
+        if groups[j] == groups[i]:
+            placement[j] = device
 
 
 @njit(cache=True)

@@ -7,7 +7,7 @@ counts. Annealing starts from the best schedule of all classical methods.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -88,8 +88,13 @@ def trials(
         return results
     temperatures = start.seconds * np.geomspace(_HOT, _COLD, moves)
     rng = np.random.default_rng([seed, len(METHODS[by])])
-    _, orders, placements = annealed(target, start.order, start.placement, start.seconds, temperatures, rng, _ANNEALED)
-    return [*results, _best("annealing", problem, orders, placements, groups, "")]
+    _, orders, placements = annealed(
+        target, start.order, start.placement, start.seconds, temperatures, rng, _ANNEALED, groups
+    )
+    trial = _best("annealing", problem, orders, placements, groups, "")
+    if trial.seconds > start.seconds:  # only what does not fit the memory is better
+        trial = replace(start, method="annealing")
+    return [*results, trial]
 
 
 def chosen(trials: Sequence[Trial], by: By = "classical") -> Trial:

@@ -66,6 +66,21 @@ def test_operations_of_a_group_share_a_device_and_devices_hold_what_they_have() 
     assert valid > 20
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_annealing_moves_groups_and_is_never_worse_than_its_start(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    problem = drawn.problem(rng, 60, 4)
+    groups = rng.integers(0, 15, 60)
+    *others, annealed = trials(problem, seed, groups, moves=2000)
+    start = min(trial.seconds for trial in others)
+    assert annealed.seconds < start
+    _, placement = schedule(annealed)
+    assert all(len(set(placement[groups == group].tolist())) <= 1 for group in range(15))
+    tight = replace(problem, memory=0.6 * float(peaks(problem, np.arange(60), np.zeros(60, int))[0]))
+    *others, annealed = trials(tight, seed, groups, moves=2000)
+    assert annealed.seconds <= min(trial.seconds for trial in others)
+
+
 def test_a_group_goes_where_most_of_its_run_time_is() -> None:
     problem = drawn.problem(np.random.default_rng(0), 6, 3)
     timed = replace(problem, seconds=np.array([1.0, 3.0, 1.0, 0.0, 0.0, 0.0]))

@@ -3,10 +3,16 @@
 It visits all ideals of units, and removes the last device's part from each. It is exact for the largest load. For the
 latency it finds the best split into blocks that run one after the other, and counts operations on CPUs as if they ran
 one by one: if blocks can run at the same time, a better split may exist.
+
+Ours visits ideals in the order of their work. A part of more work than the best split so far costs is in no better
+split, so few earlier ideals are looked at for each.
 """
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +24,8 @@ from learned_schedulers.graphs.plans.splits.units import Units, units_of
 from learned_schedulers.graphs.read.workloads import Workload
 
 _ROUNDING = 1e-12
+_UNITS_OF_WORK = 2**40  # all work of a graph, in integers: sums of sets are exact
+_SLICE = 200_000_000  # pairs of ideals between two looks at the clock
 _ON_ACCELERATOR, _ON_CPU, _BYTES, _UNSUPPORTED = range(4)  # sums over a set: seconds, seconds, bytes, number of units
 
 
@@ -29,21 +37,62 @@ class Programmed:
     seconds: float  # by the objective; infinite without a split
     sets: int  # number of ideals that were visited
     exact: bool  # whether no contiguous split costs less
+    complete: bool = True  # whether all ideals were visited
 
 
-def least(workload: Workload, objective: Objective, most: int = MOST) -> Programmed:
-    """The best contiguous split. With more than `most` ideals, the best one along a topological order (never exact).
+Progress = Callable[[int, int], object]  # called with the ideals that were visited, and all of them
+
+
+def least(
+    workload: Workload,
+    objective: Objective,
+    most: int = MOST,
+    seconds: float = math.inf,
+    start: np.ndarray | None = None,
+    progress: Progress = lambda visited, size: None,
+) -> Programmed:
+    """The best contiguous split.
+
+    start: (n,), a split that respects the rules; the better it is, the fewer ideals are visited. With more than `most`
+    ideals, or if it takes more than so many seconds, the answer is the better one of `start` and of the best split
+    along a topological order (neither complete nor exact).
 
     O(ideals^2 x (results + devices)). Raises ValueError for a latency with a backward pass.
     """
+    until = time.monotonic() + seconds
     linear, units = along(workload, objective), units_of(workload)
-    all_ideals = ideals(units.children, most)
-    if all_ideals is None:
-        return linear
-    best = _solved(workload, units, all_ideals, objective, linear.seconds)
+    if start is not None and (started := cost(workload, start, objective)) < linear.seconds:
+        linear = Programmed(start, started, linear.sets, False)
+    all_ideals = ideals(units.children, most, until)
+    best = None
+    if all_ideals is not None:
+        best = _solved(workload, units, all_ideals, objective, linear.seconds, until, progress)
+    if best is None:
+        return Programmed(linear.devices, linear.seconds, linear.sets, False, complete=False)
     # Backward operations that share a class with no forward operation might be better off elsewhere than mirrored.
     exact = objective == "load" and not workload.backward[workload.colors < 0].any()
     return Programmed(best.devices, best.seconds, best.sets, exact)
+
+
+def bound(workload: Workload, objective: Objective) -> float:
+    """Seconds that no split is below: of all work on equally busy devices, or of its longest chain."""
+    if objective == "load":
+        units = units_of(workload)
+        work = _work(units, workload)
+        devices = workload.accelerators + workload.cpus * _speed_of_cpus(units, work)
+        return max(float(work.sum()) / devices if devices else 0.0, float(work.max(initial=0.0)))
+    work, edges = _work(workload, workload), workload.graph.children
+    ends = work.copy()
+    for source, target in zip(edges.sources.tolist(), edges.targets.tolist(), strict=True):
+        ends[target] = max(ends[target], ends[source] + work[target])
+    return float(ends.max(initial=0.0))
+
+
+def _work(timed: Units | Workload, workload: Workload) -> np.ndarray:
+    """Seconds of each unit, or of each operation, on the device that is fastest for it."""
+    fast = np.where(timed.supported, timed.accelerator_seconds, np.inf) if workload.accelerators else np.inf
+    slow = timed.cpu_seconds if workload.cpus else np.inf
+    return np.broadcast_to(np.minimum(fast, slow), len(timed))
 
 
 def along(workload: Workload, objective: Objective) -> Programmed:
@@ -54,27 +103,68 @@ def along(workload: Workload, objective: Objective) -> Programmed:
     if objective == "latency" and workload.backward.any():
         raise ValueError(f"{workload.graph.name}: {NO_BACKWARD}")
     units = units_of(workload)
-    return _solved(workload, units, prefixes(len(units)), objective, np.inf)
+    solved = _solved(workload, units, prefixes(len(units)), objective, math.inf, math.inf, lambda visited, size: None)
+    assert solved is not None
+    return solved
 
 
-def _solved(workload: Workload, units: Units, sets: np.ndarray, objective: Objective, limit: float) -> Programmed:
-    """The best split whose parts are differences of these sets, (K, u). limit: seconds that it must not exceed."""
+def _solved(
+    workload: Workload,
+    units: Units,
+    sets: np.ndarray,
+    objective: Objective,
+    limit: float,
+    until: float,
+    progress: Progress,
+) -> Programmed | None:
+    """The best split whose parts are differences of these sets, (K, u); None if `time.monotonic()` passes `until`.
+
+    limit: seconds that it must not exceed. For the largest load, sets whose work does not fit on so many devices in
+    this time, before or behind, are left out.
+    """
     accelerators = workload.accelerators
-    sums = sets.astype(np.float64) @ np.stack(
-        [units.accelerator_seconds, units.cpu_seconds, units.weight_bytes, (~units.supported).astype(float)], 1
-    )
     cpus = workload.cpus if objective == "load" else min(workload.cpus, 1)
-    best, before = _programme(
-        sets=_packed(sets),
-        members=_packed(units.members),
-        transfers=units.transfer_seconds,
-        sums=np.ascontiguousarray(sums.T),
-        memory=workload.memory,
-        accelerators=accelerators,
-        cpus=cpus,
-        latency=objective == "latency",
-        limit=limit * (1 + _ROUNDING) if np.isfinite(limit) else np.inf,
-    )
+    limit = limit * (1 + _ROUNDING)
+    work = _work(units, workload)
+    work = np.where(np.isfinite(work), work, 0.0)
+    scale = _UNITS_OF_WORK / (float(work.sum()) or 1.0)
+    amounts = sets @ np.rint(work * scale).astype(np.int64)
+    order = np.lexsort((sets.sum(1), amounts))
+    sets, amounts = sets[order], amounts[order]
+    if objective == "load" and np.isfinite(limit):
+        speed = _speed_of_cpus(units, work)
+        useful = _useful(amounts, float(len(units)), limit * scale, accelerators, cpus, speed)
+        sets, amounts = sets[useful], amounts[useful]
+    most_work = _UNITS_OF_WORK if limit * scale > _UNITS_OF_WORK else int(limit * scale) + len(units)
+    earliest = np.searchsorted(amounts, amounts - most_work)
+    facts = [units.accelerator_seconds, units.cpu_seconds, units.weight_bytes, (~units.supported).astype(float)]
+    sums = np.ascontiguousarray((sets.astype(np.float64) @ np.stack(facts, 1)).T)
+    packed, members = _packed(sets), _packed(units.members)
+    best = np.full((len(sets), cpus + 1, accelerators + 1), np.inf)
+    before = np.zeros((len(sets), cpus + 1, accelerators + 1, 3), np.int32)
+    best[0] = 0.0
+    pairs = np.cumsum(np.arange(len(sets)) - earliest)
+    begin = 1
+    while begin < len(sets):
+        end = max(begin + 1, int(np.searchsorted(pairs, pairs[begin] + _SLICE)))
+        _programme(
+            begin=begin,
+            end=end,
+            earliest=earliest,
+            best=best,
+            before=before,
+            sets=packed,
+            members=members,
+            transfers=units.transfer_seconds,
+            sums=sums,
+            memory=workload.memory,
+            latency=objective == "latency",
+            limit=limit,
+        )
+        begin = end
+        progress(begin, len(sets))
+        if begin < len(sets) and time.monotonic() > until:
+            return None
     if not np.isfinite(best[-1, -1, -1]):
         return Programmed(None, np.inf, len(sets), False)
     devices = _split(sets, before, units, accelerators)[units.labels]
@@ -108,31 +198,52 @@ def _packed(sets: np.ndarray) -> np.ndarray:
     return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
 
 
+def _speed_of_cpus(units: Units, work: np.ndarray) -> float:
+    """The most work that a CPU does in the time in which an accelerator does 1."""
+    slow = units.cpu_seconds
+    return float(np.divide(work, slow, out=np.zeros(len(units)), where=slow > 0).max(initial=0.0))
+
+
+def _useful(amounts: np.ndarray, unit: float, limit: float, accelerators: int, cpus: int, speed: float) -> np.ndarray:
+    """Whether some devices can do the work of an ideal, and the others the rest, none beyond the limit; (K,) bool.
+
+    amounts: (K,) work of each ideal, the last one's is all; unit: the least work that counts; speed: of CPUs.
+    """
+    useful = np.zeros(len(amounts), bool)
+    for fast in range(accelerators + 1):
+        for slow in range(cpus + 1):
+            before, behind = fast + slow * speed, accelerators - fast + (cpus - slow) * speed
+            useful |= (amounts <= limit * before + unit) & (amounts >= amounts[-1] - limit * behind - unit)
+    return useful
+
+
 @njit(cache=True)
 def _programme(
+    begin: int,
+    end: int,
+    earliest: np.ndarray,
+    best: np.ndarray,
+    before: np.ndarray,
     sets: np.ndarray,
     members: np.ndarray,
     transfers: np.ndarray,
     sums: np.ndarray,
     memory: float,
-    accelerators: int,
-    cpus: int,
     latency: bool,
     limit: float,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Least seconds of set k with at most c CPUs and a accelerators, (K, C + 1, A + 1), and predecessors, (.., 3).
+) -> None:
+    """Fill in, for sets `begin` to `end`, the least seconds with at most c CPUs and a accelerators, and predecessors.
 
-    A predecessor is (set, CPUs, accelerators). sets: (K, words), smaller sets first; members: (r, words); sums: (4, K),
+    best: (K, C + 1, A + 1); before: (.., 3), a predecessor is (set, CPUs, accelerators). sets: (K, words), each after
+    its subsets, of which those before `earliest`, (K,), have too much less work; members: (r, words); sums: (4, K),
     rows _ON_ACCELERATOR, _ON_CPU, _BYTES and _UNSUPPORTED. latency: seconds add up, and parts on the CPU have a single
     unit and do not use up the CPU.
     """
-    count, words = sets.shape
-    best = np.full((count, cpus + 1, accelerators + 1), np.inf)
-    before = np.zeros((count, cpus + 1, accelerators + 1, 3), np.int32)
-    best[0] = 0.0
+    words = sets.shape[1]
+    cpus, accelerators = best.shape[1] - 1, best.shape[2] - 1
     part = np.empty(words, np.uint64)
-    for k in range(1, count):
-        for sub in range(k):
+    for k in range(begin, end):
+        for sub in range(earliest[k], k):
             inside, size = True, 0
             for w in range(words):
                 if sets[sub, w] & ~sets[k, w]:
@@ -178,4 +289,3 @@ def _programme(
                         if seconds < best[k, c, a]:
                             best[k, c, a] = seconds
                             before[k, c, a] = sub, earlier_cpus, a
-    return best, before

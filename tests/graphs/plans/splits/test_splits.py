@@ -12,7 +12,7 @@ from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph as 
 from learned_schedulers.graphs.plans.splits import split_files
 from learned_schedulers.graphs.plans.splits.by_go import searched
 from learned_schedulers.graphs.plans.splits.judging_splits import OBJECTIVES, broken, cost, loads
-from learned_schedulers.graphs.plans.splits.programme import along, least
+from learned_schedulers.graphs.plans.splits.programme import along, bound, least
 from learned_schedulers.graphs.plans.splits.units import units_of
 from learned_schedulers.graphs.read.workloads import Workload, WorkloadError, read_workload
 from tests.graphs.plans.splits.drawn_files import drawn
@@ -156,7 +156,23 @@ def test_the_published_expert_as_in_plain_python() -> None:
 def test_one_topological_order_where_there_are_too_many_ideals(tmp_path: Path) -> None:
     work = workload(tmp_path, content([node(i, size=1.0) for i in range(9)], [], maxFPGAs=3))
     best = least(work, "load", most=100)
-    assert (best.sets, best.exact, best.seconds * 1e3) == (10, False, pytest.approx(3.0))
+    assert (best.sets, best.exact, best.complete, best.seconds * 1e3) == (10, False, False, pytest.approx(3.0))
+    without_time = least(work, "load", seconds=0.0)
+    assert (without_time.complete, without_time.seconds) == (False, best.seconds)
+    assert least(work, "load").complete and bound(work, "load") * 1e3 == pytest.approx(9 / (3 + 1 / 2))  # and a CPU
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_no_split_is_below_the_bound(objective: str, tmp_path: Path) -> None:
+    near = 0
+    for seed in range(40):
+        work = workload(tmp_path, drawn(seed))
+        best = least(work, objective)
+        if not np.isfinite(best.seconds):
+            continue
+        assert bound(work, objective) <= best.seconds * (1 + 1e-9), seed
+        near += bound(work, objective) > 0.8 * best.seconds
+    assert near > 2 or objective == "latency"
 
 
 def test_the_same_seed_finds_the_same_split() -> None:
