@@ -60,12 +60,12 @@ def main(
         By,
         typer.Option(
             help="classical: the best of six classical methods; gflownet: the best of 1,000 schedules that a trained "
-            "network draws; go: a network that starts from HEFT's schedule and improves it in 2,000 simulations."
+            "network draws; go: a network that starts from HEFT's schedule and improves it by up to 2,000 simulations."
         ),
     ] = "classical",
     moves: Annotated[
         int | None,
-        typer.Option(min=0, help="Number of schedules that annealing tries. Default: about ten seconds' worth."),
+        typer.Option(min=0, help="Number of schedules that annealing tries. Default: a few seconds' worth."),
     ] = None,
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of all random draws; the same seed gives the same schedule.")

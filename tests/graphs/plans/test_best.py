@@ -136,6 +136,8 @@ def test_go_changes_heft_s_schedule_and_never_makes_it_worse(tmp_path: Path, mon
     order, placement = schedule(trial)
     assert trial.seconds == pytest.approx(max(oracle.ends(problem, order, placement).values()))
     assert trial.seconds <= next(trial.seconds for trial in results if trial.method == "heft") * (1 + 1e-12)
+    chain = drawn.problem(np.random.default_rng(3), 1, 3)
+    assert chosen(trials(chain, 0, by="go"), "go").seconds == pytest.approx(chain.bound)  # nothing is left to gain
     again = chosen(trials(problem, 0, by="go"), "go")
     assert trial.seconds == again.seconds and (placement == schedule(again)[1]).all()
     tight = trials(replace(problem, memory=1e-3), 0, by="go")
