@@ -73,7 +73,7 @@ def trials(
     annealing and GO have it without a search.
     """
     target, without = Target((problem,)), proxy(problem).mean
-    results = []
+    results: list[Trial] = []
     for number, method in enumerate(METHODS[by]):
         settings = graph_entry(method, **_SETTINGS.get(method, {}))
         if method == "go" and (settled := _settled(problem, results)):
