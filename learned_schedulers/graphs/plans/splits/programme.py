@@ -69,6 +69,8 @@ def least(
         best = _solved(workload, units, all_ideals, objective, linear.seconds, until, progress)
     if best is None:
         return Programmed(linear.devices, linear.seconds, linear.sets, False, complete=False)
+    if best.seconds > linear.seconds:  # of a latency, whose operations on CPUs it counts one by one
+        best = Programmed(linear.devices, linear.seconds, best.sets, False)
     # Backward operations that share a class with no forward operation might be better off elsewhere than mirrored.
     exact = objective == "load" and not workload.backward[workload.colors < 0].any()
     return Programmed(best.devices, best.seconds, best.sets, exact)
