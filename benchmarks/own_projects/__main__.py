@@ -36,6 +36,7 @@ from tqdm import tqdm
 from benchmarks.own_projects.broken import KINDS
 from benchmarks.publishing import PUBLISHED, publish
 from learned_schedulers.wrapper import settings
+from learned_schedulers.wrapper.report import of_folder
 from pipeline.lab.rows import Quantity, Row, results, row
 
 HERE = Path(__file__).parent
@@ -116,8 +117,7 @@ def run(name: str, variant: str, work: Path) -> Outcome:
         if code:
             failed = part
             break
-    lines = written.read_text().splitlines() if written.exists() else []
-    facts = [json.loads(line) for line in lines]
+    facts = of_folder(folder, written)
     changed = sum(fact.get("statuses", {}).get("changed", 0) for fact in facts)
     blocks = sum(fact.get("blocks", 0) for fact in facts)
     if not failed and not changed and variant not in ("plain", *CONTROLS):

@@ -22,9 +22,12 @@ _STATUSES = {
 }
 
 
-def of_folder(folder: Path) -> list[dict[str, Any]]:
-    """The newest record of each object below a folder, by the object's name; of files that are still there."""
-    path = Path(path_of_record())
+def of_folder(folder: Path, path: Path | None = None) -> list[dict[str, Any]]:
+    """The newest record of each object below a folder, by the object's name; of files that are still there.
+
+    path: the file of records; None: the user's.
+    """
+    path = path or Path(path_of_record())
     newest: dict[str, dict[str, Any]] = {}
     if path.exists():
         with path.open(encoding="utf-8") as file:
