@@ -12,7 +12,8 @@ from onnx import TensorProto, helper
 from torch import Tensor, nn
 
 from learned_schedulers.graphs.read.cost_rules import unpriced_text
-from learned_schedulers.graphs.read.export import traced, unpriced
+from learned_schedulers.graphs.read.export import traced
+from learned_schedulers.graphs.read.node_costs import Prices
 from learned_schedulers.graphs.read.onnx_files import read_with_names
 
 
@@ -51,13 +52,13 @@ class Priced(nn.Module):
     ],
 )
 def test_modules(module: nn.Module, shape: tuple[int, ...], expected: list[str]) -> None:
-    nodes = traced(module.to("meta"), (torch.empty(shape, device="meta"),), "forward")
-    assert list(unpriced(nodes)) == expected
+    nodes = traced(module.to("meta"), (torch.empty(shape, device="meta"),), "forward").nodes
+    assert list(Prices().unpriced(nodes)) == expected
 
 
 def test_training_adds_no_operators_without_a_rule() -> None:
-    nodes = traced(Priced().to("meta"), (torch.empty(2, 4, 4, device="meta"),), "training")
-    assert set(unpriced(nodes)) == set()
+    nodes = traced(Priced().to("meta"), (torch.empty(2, 4, 4, device="meta"),), "training").nodes
+    assert set(Prices().unpriced(nodes)) == set()
 
 
 def test_files(tmp_path: Path) -> None:
