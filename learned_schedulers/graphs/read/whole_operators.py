@@ -155,7 +155,12 @@ def _layers(
     both: bool,
     batch_first: bool,
 ) -> tuple[Tensor, ...]:
-    """All layers of a recurrent network: arguments and results of torch.lstm and its kin."""
+    """All layers of a recurrent network: arguments and results of torch.lstm and its kin.
+
+    Libraries run steps x batch x numbers: an input that has the batch first is copied, and the results are a view.
+    """
+    if batch_first:
+        x = x.transpose(0, 1).contiguous()
     whole = list(states) if kind == "lstm" else [states]
     directions = 2 if both else 1
     each = len(weights) // layers
@@ -164,20 +169,21 @@ def _layers(
     for layer in range(layers):
         layer_states = [state[layer * directions : (layer + 1) * directions] for state in whole]
         layer_weights = list(weights[layer * each : (layer + 1) * each])
-        x, *parts, _ = _OPERATORS[kind](x, layer_states, layer_weights, biases, train, both, batch_first, saved)
+        x, *parts, _ = _OPERATORS[kind](x, layer_states, layer_weights, biases, train, both, saved)
         ends.append(parts)
         if train and dropout and layer < layers - 1:
             x = torch.dropout(x, dropout, True)
+    x = x.transpose(0, 1) if batch_first else x
     return x, *(torch.cat(parts) if layers > 1 else parts[0] for parts in zip(*ends, strict=True))
 
 
 def _run(
     kind: str, x: Tensor, states: list[Tensor], weights: list[Tensor], *flags: bool
 ) -> tuple[Tensor, ...]:
-    biases, train, both, batch_first = flags
+    biases, train, both = flags
     function = getattr(torch, kind)
     result: tuple[Tensor, ...] = function(
-        x, states if kind == "lstm" else states[0], weights, biases, 1, 0.0, train, both, batch_first
+        x, states if kind == "lstm" else states[0], weights, biases, 1, 0.0, train, both, False
     )
     return result
 
@@ -198,10 +204,9 @@ def _operator(kind: str) -> Any:
         biases: bool,
         train: bool,
         both: bool,
-        batch_first: bool,
         saved: bool,
     ) -> list[Tensor]:
-        results = _run(kind, x, states, weights, biases, train, both, batch_first)
+        results = _run(kind, x, states, weights, biases, train, both)
         empty = x.new_empty((*x.shape[:-1], _gates(weights)) if saved else 0)
         return [*(result.clone() for result in results), empty]
 
@@ -213,7 +218,6 @@ def _operator(kind: str) -> Any:
         biases: bool,
         train: bool,
         both: bool,
-        batch_first: bool,
         saved: bool,
     ) -> list[Tensor]:
         width = states[0].shape[-1] * (2 if both else 1)  # with a projection it is that of the first state
@@ -230,12 +234,11 @@ def _operator(kind: str) -> Any:
         save: Tensor,
         biases: bool,
         both: bool,
-        batch_first: bool,
     ) -> list[Tensor]:
         with _with_gradients():
             operands = [tensor.detach().requires_grad_() for tensor in (x, *states, *weights)]
             number = 1 + len(states)
-            results = _run(kind, operands[0], operands[1:number], operands[number:], biases, True, both, batch_first)
+            results = _run(kind, operands[0], operands[1:number], operands[number:], biases, True, both)
             pieces = [results[place] for place in places]
             parts = torch.autograd.grad(pieces, operands, gradients, allow_unused=True)
         pairs = zip(parts, operands, strict=True)
@@ -251,15 +254,14 @@ def _operator(kind: str) -> Any:
         save: Tensor,
         biases: bool,
         both: bool,
-        batch_first: bool,
     ) -> list[Tensor]:
         return [torch.empty_like(tensor) for tensor in (x, *states, *weights)]
 
     def context(ctx: Any, inputs: tuple[Any, ...], output: list[Tensor]) -> None:
-        x, states, weights, biases, _, both, batch_first, _ = inputs
+        x, states, weights, biases, _, both, _ = inputs
         ctx.save_for_backward(x, *states, *weights, output[-1])
         ctx.number = len(states)
-        ctx.plain = (biases, both, batch_first)
+        ctx.plain = (biases, both)
         ctx.set_materialize_grads(False)
 
     def gradient(ctx: Any, parts: list[Tensor | None]) -> tuple[Any, ...]:
@@ -268,7 +270,7 @@ def _operator(kind: str) -> Any:
         places = [place for place, part in enumerate(parts[:-1]) if part is not None]
         pieces = [parts[place] for place in places]
         first, *others = backward(pieces, places, x, states, weights, save, *ctx.plain)
-        return first, others[: ctx.number], others[ctx.number :], *[None] * 5
+        return first, others[: ctx.number], others[ctx.number :], *[None] * 4
 
     layer.register_autograd(gradient, setup_context=context)
     return layer
