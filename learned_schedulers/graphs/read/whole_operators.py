@@ -38,24 +38,33 @@ _RECURRENT: dict[Any, str] = {
 class WholeOperators(TorchFunctionMode):
     """Calls of attention and recurrent layers become the operators of this file while it is entered."""
 
-    def __init__(self, attention: bool = True, recurrent: bool = True, saved: bool = False) -> None:
+    def __init__(self, attention: bool = True, saved: bool = False) -> None:
         """saved: a recurrent layer that needs gradients also returns what a library saves for them."""
         super().__init__()
         self._attention = attention
-        self._recurrent = recurrent
         self._saved = saved
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is _ATTENTION and self._attention:
-            call = _FORM.bind(*args, **(kwargs or {}))
-            call.apply_defaults()
-            if _is_fused(*call.args[:4]):
-                return attention(*call.args)
-        if self._recurrent and func in _RECURRENT and not kwargs and isinstance(args[1], Tensor | list | tuple):
-            if not isinstance(args[3], bool):
-                return func(*args)  # packed sequences
+            return _attended(*args, **(kwargs or {}))
+        if func is functional.multi_head_attention_forward and self._attention:
+            try:
+                functional.scaled_dot_product_attention = _attended  # no mode sees the calls within
+                return func(*args, **(kwargs or {}))
+            finally:
+                functional.scaled_dot_product_attention = _ATTENTION
+        packed = len(args) < 4 or not isinstance(args[3], bool)
+        if func in _RECURRENT and not kwargs and not packed:
             return _layers(_RECURRENT[func], self._saved, *args)
         return func(*args, **(kwargs or {}))
+
+
+def _attended(*args: Any, **kwargs: Any) -> Tensor:
+    """Attention by torch's arguments, as one operator where a fused kernel takes it."""
+    call = _FORM.bind(*args, **kwargs)
+    call.apply_defaults()
+    result: Tensor = attention(*call.args) if _is_fused(*call.args[:4]) else _ATTENTION(*args, **kwargs)
+    return result
 
 
 @contextmanager
