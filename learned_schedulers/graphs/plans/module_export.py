@@ -6,10 +6,12 @@ for constructors and constants whose values matter (`.item()`, quantised weights
 
 from __future__ import annotations
 
+import logging
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext, redirect_stderr
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch._subclasses import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from learned_schedulers.graphs.plans.call_log import no_fast_paths
@@ -63,8 +66,7 @@ def export_module(
     name = constructor_of(named).name
     variant = "training" if training else "forward"
     try:
-        with imported(named) as make, warnings.catch_warnings(), no_fast_paths():
-            warnings.simplefilter("ignore")  # of torch, about itself
+        with imported(named) as make, _quiet(), no_fast_paths():
             trace = _first(make, entries, variant, way, named)
     except ImportError as error:
         raise ValueError(f"{named}: it cannot be imported: {error}; {_EXTRA}") from error
@@ -110,7 +112,8 @@ def _first(
         if not isinstance(module, torch.nn.Module):
             raise TypeError(f"it makes a {type(module).__name__}, not a torch.nn.Module")
         positional, keywords = arguments_of(named, entries, _empty)
-        return traced(module, positional, variant, way, keywords)
+        with redirect_stderr(StringIO()):  # torch prints the graph of a trace that fails
+            return traced(module, positional, variant, way, keywords)
 
     try:
         with torch.device("meta"):
@@ -120,12 +123,25 @@ def _first(
     except Exception as error:
         first = error
     try:
-        with FakeTensorMode(allow_non_fake_inputs=True):
+        with FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv()):
             return attempt(nullcontext())
     except Exception as error:
         if (type(error), str(error)) == (type(first), str(first)):
             raise
     return attempt(_FreeMemory())
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without torch's warnings and logs about its own work; what fails is raised."""
+    level = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(level)
 
 
 def _empty(entry: Input) -> Tensor:
@@ -140,11 +156,7 @@ class _FreeMemory(TorchDispatchMode):
         if isinstance(result, Tensor) and not result.is_sparse and result.numel() * result.element_size() > _PART:
             needed, free = result.numel() * result.element_size(), free_bytes()
             if needed > free:
-                raise TooLarge(
-                    f"it can only be built with its weights, and a tensor of {needed / 1e9:.1f} GB does not fit the "
-                    f"{free / 1e9:.1f} GB of memory that are free: take numbers from the constructor's arguments, not "
-                    "from tensors (.item()), so that it can be built without weights"
-                )
+                raise TooLarge(f"a tensor has {needed / 1e9:.1f} GB, and {free / 1e9:.1f} GB are free")
         return result
 
 

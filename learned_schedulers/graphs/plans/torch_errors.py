@@ -13,13 +13,19 @@ _DATA = (
 _CAUSES: Sequence[tuple[str, str, str]] = (  # pattern, cause (empty: torch's first sentence), remedy
     (
         r"cannot be called on meta|data-dependent|[Dd]ata dependent|DataDependent|GuardOnDataDep|Could not guard|"
-        r"unbacked|DynamicOutputShape|no data allocated|meta tensor|_local_scalar_dense",
+        r"unbacked|DynamicOutputShape|no data allocated|meta tensor|but got FakeTensor|_local_scalar_dense",
         *_DATA,
     ),
+    (r"no such output|returns no tensor|single numbers|no tensor of real", "", ""),
     (
-        r"no such output|returns no tensor",
-        "",
-        "",
+        r"alloc_cpu|DefaultCPUAllocator|TooLarge",
+        "it can only be built with its weights, which do not fit the memory of this machine",
+        "take numbers from the constructor's arguments, not from tensors (.item()), so that it can be built without",
+    ),
+    (
+        r"__obj_flatten__|PackedParams",
+        "torch.export does not take packed quantised weights",
+        "quantise by torch.ao.quantization's PT2E or by torchao, where weights are buffers, or give the ONNX file",
     ),
     (
         r"missing \d+ required (keyword-only )?(positional )?argument|takes \d+ positional argument|"
@@ -29,12 +35,12 @@ _CAUSES: Sequence[tuple[str, str, str]] = (  # pattern, cause (empty: torch's fi
         "of the constructor as mine:Network(width=64)",
     ),
     (
-        r"[Ii]ndices|Expected tensor for argument.*scalar type|expected.*Long|got Float.*embedding|must be.*int",
+        r"indices.*(Long|Int)|expected.*(Long|Int)\b|index.*must be|must be.*\bint",
         "",
         "write the type before the shape of integer inputs, like int64:8,128",
     ),
     (
-        r"same dtype|expected scalar type|to have the same dtype|dtype.*mismatch|Input type .* and (bias|weight) type",
+        r"same dtype|different types|expected scalar type|to have the same dtype|dtype.*mismatch|Input type .* and (bias|weight) type",
         "",
         "write the type before the shape, like bfloat16:8,128",
     ),
@@ -56,11 +62,11 @@ _CAUSES: Sequence[tuple[str, str, str]] = (  # pattern, cause (empty: torch's fi
 def cause_and_remedy(error: BaseException) -> str:
     """The first sentence of an error, with a remedy where the cause is a common one."""
     text = " ".join(str(error).split())
-    first = re.split(r"(?<=[.;:!?])\s+(?=[A-Z(])|Could not guard|, with local", text, maxsplit=1)[0].rstrip(" .:;")
+    first = re.split(r"(?<=[.;:!?])\s+(?=[A-Z(])|Could not guard|While executing", text, maxsplit=1)[0].rstrip(" .:;")
     first = first[:200] + ("..." if len(first) > 200 else "")
     kind = type(error).__name__
     for pattern, cause, remedy in _CAUSES:
         if re.search(pattern, f"{kind}: {text}"):
-            detail = f"{kind}: {cause}: {first}" if cause else f"{kind}: {first}"
+            detail = ": ".join(part for part in (kind, cause, first) if part)
             return f"{detail}; {remedy}" if remedy else detail
     return f"{kind}: {first}" if first else kind

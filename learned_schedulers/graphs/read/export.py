@@ -20,18 +20,19 @@ import numpy as np
 import torch
 from torch import Tensor, fx, nn
 from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
-from torch._subclasses import FakeTensor, FakeTensorMode
-from torch.func import functional_call
-from torch.utils._pytree import tree_map_only
+from torch._subclasses import FakeTensor
 
-from learned_schedulers.graphs.read.fx_nodes import bytes_of, computes, has_result, is_free, kind_of, value_of
+from learned_schedulers.graphs.read.fx_nodes import bytes_of, computes, has_result, inputs_of, is_free, kind_of, value_of
 from learned_schedulers.graphs.read.graph import Graph, Operations, graph
-from learned_schedulers.graphs.read.losses import Loss, Outputs, WithLoss, chosen_loss, target_of
+from learned_schedulers.graphs.read.losses import Form, Loss, Outputs, WithLoss, chosen_loss, target_of
 from learned_schedulers.graphs.read.node_costs import Prices
 from learned_schedulers.graphs.read.unroll import CARRIED_IN, CARRIED_OUT
 from learned_schedulers.graphs.read.whole_operators import WholeOperators
 
 __all__ = ["Traced", "Way", "computes", "graph_of_fx", "graph_of_module", "kind_of", "traced"]
+
+
+_SAME_TYPES = {"mm", "addmm", "bmm", "baddbmm", "convolution"}
 
 
 class Way(NamedTuple):
@@ -97,24 +98,45 @@ def traced(
     with torch.set_grad_enabled(training):
         with whole:
             captured = torch.export.export(module, inputs, named, strict=False).module()
+        _register_constants(captured)
         with ExitStack() as stack:
             joint = aot_export_joint_with_descriptors(stack, captured, inputs, named, decompositions={})
             nodes = joint.graph_module.graph
     if not training:
         _without_last_copies(nodes)
+    _check_types(nodes)
     return Traced(nodes, loss)
 
 
+def _register_constants(module: nn.Module) -> None:
+    """Let real tensors that are mere attributes be buffers, so that the trace makes them fake, too."""
+    for part in list(module.modules()):
+        for name, value in list(vars(part).items()):
+            if isinstance(value, Tensor) and not value.is_meta and not isinstance(value, FakeTensor):
+                delattr(part, name)
+                part.register_buffer(name, value.detach())
+
+
 def _result(module: nn.Module, inputs: tuple[Tensor, ...], keywords: Mapping[str, Any]) -> Any:
-    """The result of forward, without content; of a real module by fake tensors, so that nothing is computed."""
+    """The result of forward, or tensors of its form without content; of a real module torch.export finds the form."""
     tensors = [*module.parameters(), *inputs]
     if any(tensor.is_meta or isinstance(tensor, FakeTensor) for tensor in tensors) or not tensors:
         return module(*inputs, **keywords)
-    with FakeTensorMode(allow_non_fake_inputs=True) as mode:
-        weights = {**dict(module.named_parameters()), **dict(module.named_buffers())}
-        fakes = {name: mode.from_tensor(tensor) for name, tensor in weights.items()}
-        args, named = tree_map_only(Tensor, mode.from_tensor, (inputs, dict(keywords)))
-        return functional_call(module, fakes, args, named)
+    forms: dict[str, Form] = {}
+    torch.export.export(Outputs(module, forms), inputs, dict(keywords), strict=False)
+    return {name: torch.empty(shape, dtype=dtype) for name, (shape, dtype) in forms.items()}
+
+
+def _check_types(nodes: fx.Graph) -> None:
+    """Raises ValueError for products of different types, which the meta device takes and no other does."""
+    for node in nodes.nodes:
+        if node.op == "call_function" and kind_of(node) in _SAME_TYPES:
+            kinds = {str(tensor.dtype).removeprefix("torch.") for tensor in inputs_of(node)}
+            if len(kinds) > 1:
+                raise ValueError(
+                    f"{kind_of(node)} multiplies tensors of different types, {' and '.join(sorted(kinds))}: expected "
+                    "scalar type of its weights"
+                )
 
 
 def _without_last_copies(nodes: fx.Graph) -> None:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 LossKind = Literal["cross_entropy", "mean_square", "sum", "output"]
+Form = tuple[tuple[int, ...], torch.dtype]  # size and type of a tensor
 _TARGETS = ("cross_entropy", "mean_square")  # losses that compare the output with a target
 
 
@@ -69,15 +70,19 @@ def named_tensors(value: Any) -> dict[str, Tensor]:
 class Outputs(nn.Module):
     """A module whose result is the list of its tensors."""
 
-    def __init__(self, module: nn.Module) -> None:
+    def __init__(self, module: nn.Module, forms: dict[str, Form] | None = None) -> None:
+        """forms: gets size and type of each tensor."""
         super().__init__()
         self.module = module
+        self._note = None if forms is None else forms.update  # a method, which torch.export does not look into
 
     def forward(self, *inputs: Any, **keywords: Any) -> list[Tensor]:
-        tensors = list(named_tensors(self.module(*inputs, **keywords)).values())
+        tensors = named_tensors(self.module(*inputs, **keywords))
         if not tensors:
             raise ValueError("forward returns no tensor: return what the module computes")
-        return tensors
+        if self._note is not None:
+            self._note({name: (tuple(tensor.shape), tensor.dtype) for name, tensor in tensors.items()})
+        return list(tensors.values())
 
 
 class WithLoss(nn.Module):
@@ -118,6 +123,10 @@ def chosen_loss(loss: Loss, result: Any) -> Loss:
         raise ValueError(f"--loss {loss.kind}:{loss.output}: there is no such output; the outputs are {', '.join(tensors)}")
     if loss.kind == "sum":
         return loss
+    if loss.kind == "cross_entropy" and not loss.output:  # it has classes in the last dimension
+        tensors = {name: tensor for name, tensor in tensors.items() if tensor.dim()}
+    if not tensors:
+        raise ValueError("the outputs are single numbers; choose --loss sum, or --loss output if one is the loss itself")
     preferred = "loss" if loss.kind == "output" else "logits"
     name = loss.output or (preferred if preferred in tensors else next(iter(tensors)))
     if loss.kind == "output" and tensors[name].numel() != 1:

@@ -65,6 +65,19 @@ def _window_gradients(dimensions: int) -> Formula:
     return lambda call: float(call.args[0].numel() * _taps(call.args[2], dimensions))
 
 
+def _interpolated(backward: bool) -> Formula:
+    """Weighted sums of 2, 4, 8 or 16 neighbours, and of more if antialias makes it smaller; the nearest only moves."""
+
+    def formula(call: Call) -> float:
+        flops = {"linear": 3, "bilinear": 7, "trilinear": 15, "bicubic": 31}
+        mode = next(arg for arg in call.args if isinstance(arg, str))
+        source, result = (call.first, call.inputs[0]) if backward else (call.inputs[0], call.first)
+        widened = max(1.0, source.numel() / result.numel()) if call.args[-1] else 1.0
+        return (flops[mode] + backward) * widened * result.numel() if mode in flops else float(backward * result.numel())
+
+    return formula
+
+
 def _sorted(call: Call) -> float:
     x = call.inputs[0]
     dimension = next((arg for arg in call.args[1:] if isinstance(arg, int) and not isinstance(arg, bool)), -1)
@@ -210,6 +223,8 @@ FORMULAS: Mapping[str, Formula] = {  # further ones
     "upsample_bilinear2d_backward": _per_input(8),
     "upsample_trilinear3d_backward": _per_input(16),
     "upsample_bicubic2d_backward": _per_input(32),
+    "interpolate": _interpolated(False),
+    "interpolate_backward": _interpolated(True),
     "grid_sampler_2d": _per_result(7),
     "grid_sampler_3d": _per_result(15),
     **dict.fromkeys(("sort", "argsort", "msort", "mode", "_unique2", "unique_dim", "unique_consecutive"), _sorted),
@@ -231,7 +246,7 @@ FORMULAS: Mapping[str, Formula] = {  # further ones
     **dict.fromkeys(("linalg_solve_triangular", "triangular_solve"), _substituted),
     "_cdist_forward": _distances,
     "_pdist_forward": lambda call: 3.0 * call.first.numel() * call.args[0].shape[-1],
-    "_embedding_bag": _embedding_bag,
+    **dict.fromkeys(("_embedding_bag", "_embedding_bag_forward_only"), _embedding_bag),
     "torchvision::nms": lambda call: 8.0 * call.args[0].shape[0] ** 2,  # every pair of boxes
     "torchvision::roi_align": _regions,
 }
@@ -259,7 +274,7 @@ def touched(kind: str, call: Call) -> int:
     if kind in _ROWS and call.inputs:
         table, *indices = call.inputs
         return min(bytes_of(table), bytes_of(call.first)) + sum(map(_span_bytes, indices))
-    if kind == "_embedding_bag":
+    if kind.startswith("_embedding_bag"):
         rows, indices = call.inputs[:2]
         read_rows = indices.numel() * rows.shape[-1] * rows.element_size()
         return min(bytes_of(rows), read_rows) + sum(map(bytes_of, call.inputs[1:]))

@@ -1,4 +1,4 @@
-"""Attention and recurrent layers as single operators, as libraries of devices run them.
+"""Attention, recurrent layers and interpolation as single operators, as libraries of devices run them.
 
 torch takes them apart where it does not know the device: attention to products with a matrix of tokens x tokens, which
 no fused kernel keeps, and recurrent layers to every step. Under `WholeOperators` the calls of a module stay whole, with
@@ -13,8 +13,6 @@ operator, in both directions, as in ONNX.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -22,6 +20,9 @@ from torch import Tensor
 from torch.library import custom_op
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
+
+from learned_schedulers.graphs.read.whole_interpolation import INTERPOLATE, interpolated
+from learned_schedulers.graphs.read.with_gradients import with_gradients
 
 _ATTENTION = functional.scaled_dot_product_attention
 _FORM = inspect.signature(
@@ -53,6 +54,8 @@ class WholeOperators(TorchFunctionMode):
                 return func(*args, **(kwargs or {}))
             finally:
                 functional.scaled_dot_product_attention = _ATTENTION
+        if func is INTERPOLATE:
+            return interpolated(*args, **(kwargs or {}))
         packed = len(args) < 4 or not isinstance(args[3], bool)
         if func in _RECURRENT and not kwargs and not packed:
             return _layers(_RECURRENT[func], self._saved, *args)
@@ -65,17 +68,6 @@ def _attended(*args: Any, **kwargs: Any) -> Tensor:
     call.apply_defaults()
     result: Tensor = attention(*call.args) if _is_fused(*call.args[:4]) else _ATTENTION(*args, **kwargs)
     return result
-
-
-@contextmanager
-def _with_gradients() -> Iterator[None]:
-    """Gradients work within; torch runs the content of an operator without them."""
-    keys = torch._C.DispatchKey
-    excluded = torch._C._dispatch_tls_local_exclude_set()
-    for key in (keys.AutogradFunctionality, keys.AutogradOther, keys.AutogradNestedTensor, keys.ADInplaceOrView):
-        excluded = excluded.remove(key)
-    with torch.enable_grad(), torch._C._ForceDispatchKeyGuard(torch._C._dispatch_tls_local_include_set(), excluded):
-        yield
 
 
 def _is_fused(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> bool:
@@ -125,7 +117,7 @@ def attention_backward(
     enable_gqa: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Gradients of queries, keys and values; a fused kernel computes the scores anew, without dropped ones."""
-    with _with_gradients():
+    with with_gradients():
         operands = [tensor.detach().requires_grad_() for tensor in (query, key, value)]
         anew = _ATTENTION(*operands, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
         first, second, third = torch.autograd.grad(anew, operands, gradient)
@@ -244,7 +236,7 @@ def _operator(kind: str) -> Any:
         biases: bool,
         both: bool,
     ) -> list[Tensor]:
-        with _with_gradients():
+        with with_gradients():
             operands = [tensor.detach().requires_grad_() for tensor in (x, *states, *weights)]
             number = 1 + len(states)
             results = _run(kind, operands[0], operands[1:number], operands[number:], biases, True, both)
