@@ -21,6 +21,7 @@ from pathlib import Path
 from learned_schedulers.graphs.read.source_files import content
 
 _LARGEST = 2**20  # bytes of a file
+_LONGEST = 300  # parts of a formula
 _KEYS = ("flops", "read", "written")
 _OPERATORS: dict[type[ast.AST], Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -82,7 +83,10 @@ def _parsed(place: str, formula: object) -> ast.expr:
         if isinstance(formula, bool) or not isinstance(formula, str | int | float) or len(str(formula)) > 1000:
             raise ValueError("this is not a formula")
         expression = ast.parse(str(formula), mode="eval").body
-        for node in ast.walk(expression):
+        nodes = list(ast.walk(expression))
+        if len(nodes) > _LONGEST:
+            raise ValueError("the formula is too long")
+        for node in nodes:
             _check(node)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ValueError(

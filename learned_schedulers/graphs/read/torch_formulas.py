@@ -200,6 +200,7 @@ PRODUCTS: Mapping[str, Formula] = {  # by the full name; their rate depends on t
     **dict.fromkeys(("_grouped_mm", "_scaled_grouped_mm"), _grouped_product),
     **dict.fromkeys(("mv", "addmv", "dot", "vdot"), _vector_product),
     "_trilinear": _trilinear,
+    "_euclidean_dist": lambda call: 2.0 * call.first.numel() * (call.args[0].shape[-1] + 2),  # as a product
     "torchvision::deform_conv2d": _deformed,
 }
 
@@ -257,7 +258,7 @@ MOVES = {  # further operators that only move data
     *("unfold_copy", "reflection_pad1d", "reflection_pad2d", "reflection_pad3d", "replication_pad1d", "rot90"),
     *("replication_pad2d", "replication_pad3d", "empty_strided", "empty_permuted", "narrow_copy", "take", "new_ones"),
     *("diagonal_scatter", "as_strided_scatter", "tril_indices", "triu_indices", "_reshape_copy", "transpose_copy"),
-    *("_unsafe_index", "split_with_sizes_copy", "unbind_copy", "t_copy"),
+    *("higher_order::with_effects", "_unsafe_index", "split_with_sizes_copy", "unbind_copy", "t_copy"),
 }
 
 _ROWS = {"embedding", "index_select", "gather", "index", "take", "_unsafe_index"}  # they read as much as they write

@@ -30,7 +30,7 @@ def _(x: Tensor, y: Tensor) -> Tensor:
 class Unknown(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         y = product(product(x, x), x).sort().values
-        return torch.cond(y.sum() > 0, lambda z: z.sin(), lambda z: z @ z, (y,)) + torch.fft.rfft(y).abs().sum()
+        return torch.cond(y.sum() > 0, lambda z: z.sin(), lambda z: product(z, z), (y,)) + torch.fft.rfft(y).abs().sum()
 
 
 class Priced(nn.Module):
@@ -46,9 +46,8 @@ class Priced(nn.Module):
 @pytest.mark.parametrize(
     ("module", "shape", "expected"),
     [
-        (Unknown(), (4, 4), ["cost_rules::product", "cost_rules::product", "sort", "higher_order::cond", "_fft_r2c"]),
+        (Unknown(), (4, 4), ["cost_rules::product", "cost_rules::product", "cost_rules::product"]),
         (Priced(), (2, 4, 4), []),
-        (nn.MaxPool2d(2), (1, 2, 4, 4), ["max_pool2d_with_indices"]),
     ],
 )
 def test_modules(module: nn.Module, shape: tuple[int, ...], expected: list[str]) -> None:
