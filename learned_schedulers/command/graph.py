@@ -18,7 +18,6 @@ from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, DeviceNam
 from learned_schedulers.graphs.devices.timeline import Timeline, timeline
 from learned_schedulers.graphs.plans import summary
 from learned_schedulers.graphs.plans.best import By, Trial, chosen, trials, why_nothing_fits
-from learned_schedulers.graphs.plans.module_export import export_module
 from learned_schedulers.graphs.plans.named_module import NamedModule
 from learned_schedulers.graphs.plans.sources import Source, on_devices, read_file
 from learned_schedulers.graphs.plans.trace import trace
@@ -58,7 +57,7 @@ def main(
     input: Annotated[
         list[str] | None,
         typer.Option(
-            help="Shape of an input of module:Class, like 8,3,99,99 or int64:8,128, or by its name: tokens=int64:8,128, "
+            help="Shape of an input of module:Class, like 8,3,99,99 or int64:8,128, or by name: tokens=int64:8,128, "
             "batch.image=8,3,99,99 where batch is a dictionary. Repeatable."
         ),
     ] = None,
@@ -81,7 +80,9 @@ def main(
     ] = "fused",
     costs: Annotated[
         Path | None,
-        typer.Option(help='JSON file: costs of operators of module:Class, {"mine::op": {"flops": "2 * in0 * in1[1]"}}.'),
+        typer.Option(
+            help='JSON file: costs of operators of module:Class, {"mine::op": {"flops": "2 * in0 * in1[1]"}}.'
+        ),
     ] = None,
     tf32: Annotated[
         bool, typer.Option("--tf32", help="Products of float32 at the rate of tf32, where the device has it (a100).")
@@ -123,8 +124,8 @@ def main(
     the work of each device in the best schedule, and the memory that it needs. Run times of operations follow from the
     device's peak rates (real operations take longer), for products by the type of their numbers, or they are the
     profiled times of a workload; the link gives the time of transfers. torch.cond is priced as its more expensive
-    branch, a while_loop as a single step. Nothing runs on a device, and no content of a file runs as code. But module:Class imports your
-    module, which runs its code.
+    branch, a while_loop as a single step. Nothing runs on a device, and no content of a file runs as code. But
+    module:Class imports your module, which runs its code.
 
     With --fuse, the command plans kernels for one core instead, by XLA's rules and by GO. It prints how much each
     kernel saves by a cost of launches, arithmetic and bytes. If g++ is installed, TorchInductor compiles module:Class
@@ -140,6 +141,8 @@ def main(
     learned-schedulers graph workload.json --split split.json --trace trace.json
     learned-schedulers graph torchvision.models:inception_v3 --input 32,3,299,299 --devices 2 --memory 16
     learned-schedulers graph mine:Network --input int64:16,128 --training
+    learned-schedulers graph 'mine:Network(width=64)' --input tokens=int64:16,128 --training --loss mean_square:scores
+    learned-schedulers graph mine:Network --input bfloat16:16,128 --device a100 --costs costs.json
     learned-schedulers graph mine:Network --input 32,3,64,64 --fuse --plan kernels.json
 
     Modules of torchvision need, in the clone: pip install -e '.[models]' -c constraints.txt. If an ONNX file leaves a
@@ -230,6 +233,8 @@ def _is_set(context: typer.Context, parameter: str) -> bool:
 def _read(model: str, sizes: list[str], inputs: list[str], options: dict[str, Any]) -> Source:
     path = Path(model)
     if _is_module(model):
+        from learned_schedulers.graphs.plans.module_export import export_module  # slow to import: torch's tracers
+
         return export_module(model, inputs, **{"training": False} | options)
     if inputs or len(options) > 1:
         words = ["--input"] * bool(inputs) + [f"--{name}" for name in options if name != "in_parts"]

@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from learned_schedulers.graphs.devices.evaluation import Evaluated, evaluated
     from learned_schedulers.graphs.devices.timeline import Timeline, timeline
     from learned_schedulers.graphs.plans.best import Trial, chosen, trials
-    from learned_schedulers.graphs.plans.placed_module import PlacedModule
     from learned_schedulers.graphs.plans.module_export import export_module
+    from learned_schedulers.graphs.plans.placed_module import PlacedModule
     from learned_schedulers.graphs.plans.sources import Source, on_devices, read_file
     from learned_schedulers.graphs.plans.splits.judging_splits import broken, cost, loads
     from learned_schedulers.graphs.plans.splits.programme import least

@@ -81,26 +81,27 @@ def export_module(
         np.arange(len(graph)),
         unpriced=prices.unpriced(trace.nodes),
         types=tuple(prices.number_type(node) for node in nodes),
-        notes=tuple(_notes(trace, graph.kinds)),
+        notes=tuple(_notes(trace, graph.kinds, prices)),
     )
 
 
-def _notes(trace: Traced, kinds: Sequence[str]) -> Iterator[str]:
+def _notes(trace: Traced, kinds: Sequence[str], prices: Prices) -> Iterator[str]:
     """Sentences about what was assumed."""
+    if guessed := prices.guessed(trace.nodes):
+        listed = ", ".join(f"{name} {flops:,.0f} FLOPs" for name, flops in sorted(guessed.items()))
+        yield f"priced without a formula: {listed} in all; --costs FILE gives them your formulas"
     if trace.loss is not None:
         yield f"loss of the training step: {trace.loss} (--loss chooses another)"
     if "cond" in kinds:
         yield f"torch.cond ({kinds.count('cond')}) is priced as its more expensive branch"
     for kind in sorted(UNKNOWN_STEPS & set(kinds)):
         yield (
-            f"{kind} ({kinds.count(kind)}) is priced as a single step, because the number of its steps depends on data; "
+            f"{kind} ({kinds.count(kind)}) is priced as a single step, because the number of steps depends on data; "
             f"--costs FILE with an entry higher_order::{kind} gives it your price"
         )
 
 
-def _first(
-    make: Callable[[], Any], entries: Sequence[Input], variant: str, way: Way, named: str
-) -> Traced:
+def _first(make: Callable[[], Any], entries: Sequence[Input], variant: str, way: Way, named: str) -> Traced:
     """The trace on the meta device, else by fake tensors, else with real weights. Raises what the last attempt raises.
 
     If the first two fail for the same reason, it is the module's or its inputs', and weights would not help.

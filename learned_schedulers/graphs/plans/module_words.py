@@ -84,8 +84,9 @@ def input_of(text: str) -> Input:
     wrong_path = equals and (not path[0].isidentifier() or not all(path))
     if wrong_path or min(shape, default=0) < 0 or not isinstance(getattr(torch, kind, None), torch.dtype):
         raise ValueError(
-            f"--input {text}: this is not a shape; write 32,3,224,224, or int64:16,128 for integers, with an argument's "
-            "name before it (tokens=int64:16,128), and a key where the argument is a dictionary (batch.image=8,3,64,64)"
+            f"--input {text}: this is not a shape; write 32,3,224,224, or int64:16,128 for integers, with the name "
+            "of an argument before it (tokens=int64:16,128), and a key where the argument is a dictionary "
+            "(batch.image=8,3,64,64)"
         )
     return Input(path, kind, shape)
 
@@ -107,4 +108,3 @@ def arguments_of(
             raise ValueError(f"{named}: --input {'.'.join(entry.path)} stands twice; name it once")
         place[last] = make(entry)
     return positional, keywords
-

@@ -40,7 +40,7 @@ _CAUSES: Sequence[tuple[str, str, str]] = (  # pattern, cause (empty: torch's fi
         "write the type before the shape of integer inputs, like int64:8,128",
     ),
     (
-        r"same dtype|different types|expected scalar type|to have the same dtype|dtype.*mismatch|Input type .* and (bias|weight) type",
+        r"same dtype|different types|expected scalar type|to have the same dtype|dtype.*mismatch|Input type .* type",
         "",
         "write the type before the shape, like bfloat16:8,128",
     ),

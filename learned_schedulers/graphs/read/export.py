@@ -22,7 +22,15 @@ from torch import Tensor, fx, nn
 from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
 from torch._subclasses import FakeTensor
 
-from learned_schedulers.graphs.read.fx_nodes import bytes_of, computes, has_result, inputs_of, is_free, kind_of, value_of
+from learned_schedulers.graphs.read.fx_nodes import (
+    bytes_of,
+    computes,
+    has_result,
+    inputs_of,
+    is_free,
+    kind_of,
+    value_of,
+)
 from learned_schedulers.graphs.read.graph import Graph, Operations, graph
 from learned_schedulers.graphs.read.losses import Form, Loss, Outputs, WithLoss, chosen_loss, target_of
 from learned_schedulers.graphs.read.node_costs import Prices

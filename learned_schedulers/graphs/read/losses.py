@@ -120,13 +120,17 @@ def chosen_loss(loss: Loss, result: Any) -> Loss:
     if not tensors:
         raise ValueError("forward returns no tensor of real numbers, so that there is no loss and no gradient")
     if loss.output and loss.output not in tensors:
-        raise ValueError(f"--loss {loss.kind}:{loss.output}: there is no such output; the outputs are {', '.join(tensors)}")
+        raise ValueError(
+            f"--loss {loss.kind}:{loss.output}: there is no such output; the outputs are {', '.join(tensors)}"
+        )
     if loss.kind == "sum":
         return loss
     if loss.kind == "cross_entropy" and not loss.output:  # it has classes in the last dimension
         tensors = {name: tensor for name, tensor in tensors.items() if tensor.dim()}
     if not tensors:
-        raise ValueError("the outputs are single numbers; choose --loss sum, or --loss output if one is the loss itself")
+        raise ValueError(
+            "the outputs are single numbers; choose --loss sum, or --loss output if one is the loss itself"
+        )
     preferred = "loss" if loss.kind == "output" else "logits"
     name = loss.output or (preferred if preferred in tensors else next(iter(tensors)))
     if loss.kind == "output" and tensors[name].numel() != 1:

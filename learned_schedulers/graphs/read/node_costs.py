@@ -1,8 +1,8 @@
 """Costs of the operations of a traced torch module: FLOPs, and bytes that they read and write.
 
-- FLOPs of matrix products, convolutions, attention and their gradients: formulas of `torch.utils.flop_counter`; further
-  formulas in torch_formulas.py; operations that only move data: none; all remaining operations: one per element of their
-  largest tensor, which is no rule for some of them (`unpriced`, cost_rules.py).
+- FLOPs of matrix products, convolutions and their gradients: formulas of `torch.utils.flop_counter`; further formulas
+  in torch_formulas.py; operations that only move data: none; all remaining operations: one per element of their largest
+  tensor, which is no rule for some of them (`unpriced`, cost_rules.py).
 - Bytes read: what is touched of every input tensor, at the size of the view that is read; repeated elements count once.
 - Bytes written: every result that anything reads.
 - Control flow by data is one operation: torch.cond as its more expensive branch, a while_loop as one step of its
@@ -75,12 +75,12 @@ class Prices:
             return cost
         inputs = [tuple(tensor.shape) for tensor in inputs_of(node)]
         results = [tuple(tensor.shape) for tensor in tensors_of(value_of(node))]
-        flops, read, written = (own_cost.of(key, inputs, results) for key in ("flops", "read", "written"))
+        values = {key: own_cost.of(key, inputs, results) for key in own_cost.formulas}
         return Cost(
             cost.kind,
-            cost.flops if flops is None else flops,
-            cost.read if read is None else int(read),
-            cost.written if written is None else int(written),
+            values.get("flops", cost.flops),
+            int(values.get("read", cost.read)),
+            int(values.get("written", cost.written)),
         )
 
     def has_rule(self, node: fx.Node) -> bool:
@@ -110,6 +110,14 @@ class Prices:
             if not parts and not self.has_rule(node):
                 names.append(full_name(node))
         return tuple(names)
+
+    def guessed(self, nodes: fx.Graph) -> dict[str, float]:
+        """FLOPs of all operations together that have no rule, by name; those within control flow are not in it."""
+        sums: dict[str, float] = {}
+        for node in nodes.nodes:
+            if computes(node) and not self.has_rule(node) and (self._in_parts or not _parts_of(node)):
+                sums[full_name(node)] = sums.get(full_name(node), 0.0) + self.cost_of(node).flops
+        return sums
 
     def number_type(self, node: fx.Node) -> str:
         """The type of the numbers that a product multiplies (float32, bfloat16); empty for all other operations."""

@@ -43,10 +43,8 @@ class OwnCost:
     place: str
     formulas: Mapping[str, ast.expr]
 
-    def of(self, key: str, inputs: Shapes, results: Shapes) -> float | None:
-        """FLOPs or bytes for these sizes; None without such a formula. Raises ValueError that names file and operator."""
-        if key not in self.formulas:
-            return None
+    def of(self, key: str, inputs: Shapes, results: Shapes) -> float:
+        """FLOPs or bytes for these sizes, of a key of the formulas. Raises ValueError that names the operator."""
         formula = self.formulas[key]
         try:
             value = float(_computed(formula, {"in": inputs, "out": results}))

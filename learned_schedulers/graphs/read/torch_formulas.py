@@ -73,7 +73,9 @@ def _interpolated(backward: bool) -> Formula:
         mode = next(arg for arg in call.args if isinstance(arg, str))
         source, result = (call.first, call.inputs[0]) if backward else (call.inputs[0], call.first)
         widened = max(1.0, source.numel() / result.numel()) if call.args[-1] else 1.0
-        return (flops[mode] + backward) * widened * result.numel() if mode in flops else float(backward * result.numel())
+        return (
+            (flops[mode] + backward) * widened * result.numel() if mode in flops else float(backward * result.numel())
+        )
 
     return formula
 
@@ -269,15 +271,15 @@ _FORMS = {  # they read only the form of their input
 
 
 def touched(kind: str, call: Call) -> int:
-    """Bytes that an operator reads, each once. Rows of a table count, not the table; windows that overlap count once."""
+    """Bytes that an operator reads, each once: rows of a table, not the table; windows that overlap count once."""
     if kind in _FORMS:
         return 0
     if kind in _ROWS and call.inputs:
         table, *indices = call.inputs
         return min(bytes_of(table), bytes_of(call.first)) + sum(map(_span_bytes, indices))
     if kind.startswith("_embedding_bag"):
-        rows, indices = call.inputs[:2]
-        read_rows = indices.numel() * rows.shape[-1] * rows.element_size()
+        rows, places = call.inputs[:2]
+        read_rows = places.numel() * rows.shape[-1] * rows.element_size()
         return min(bytes_of(rows), read_rows) + sum(map(bytes_of, call.inputs[1:]))
     return sum(map(_span_bytes, call.inputs))
 

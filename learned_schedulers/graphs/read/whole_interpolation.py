@@ -27,7 +27,9 @@ def interpolated(*args: Any, **kwargs: Any) -> Tensor:
         result: Tensor = INTERPOLATE(*args, **kwargs)
         return result
     count = x.dim() - 2
-    sizes = None if size is None else [int(part) for part in (size if isinstance(size, list | tuple) else [size] * count)]
+    sizes = (
+        None if size is None else [int(part) for part in (size if isinstance(size, list | tuple) else [size] * count)]
+    )
     scales = None
     if scale is not None:
         scales = [float(part) for part in (scale if isinstance(scale, list | tuple) else [scale] * count)]

@@ -91,15 +91,13 @@ def attention(
     enable_gqa: bool,
 ) -> Tensor:
     """Attention of queries (batch, heads, queries, width) -> (batch, heads, queries, width of values)."""
-    result = _ATTENTION(
-        query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
-    )
+    result = _ATTENTION(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
     return result.transpose(1, 2).contiguous().transpose(1, 2)  # as fused kernels write it
 
 
 @attention.register_fake
 def _(query: Tensor, key: Tensor, value: Tensor, *_: Any) -> Tensor:
-    batch, heads, queries, _ = query.shape
+    batch, heads, queries = query.shape[:3]
     return query.new_empty(batch, queries, heads, value.shape[-1]).transpose(1, 2)
 
 
@@ -119,15 +117,14 @@ def attention_backward(
     """Gradients of queries, keys and values; a fused kernel computes the scores anew, without dropped ones."""
     with with_gradients():
         operands = [tensor.detach().requires_grad_() for tensor in (query, key, value)]
-        anew = _ATTENTION(*operands, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+        q, k, v = operands
+        anew = _ATTENTION(q, k, v, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
         first, second, third = torch.autograd.grad(anew, operands, gradient)
     return first.clone(), second.clone(), third.clone()
 
 
 @attention_backward.register_fake
-def _(
-    gradient: Tensor, query: Tensor, key: Tensor, value: Tensor, *_: Any
-) -> tuple[Tensor, Tensor, Tensor]:
+def _(gradient: Tensor, query: Tensor, key: Tensor, value: Tensor, *_: Any) -> tuple[Tensor, Tensor, Tensor]:
     return torch.empty_like(query), torch.empty_like(key), torch.empty_like(value)
 
 
@@ -178,9 +175,7 @@ def _layers(
     return x, *(torch.cat(parts) if layers > 1 else parts[0] for parts in zip(*ends, strict=True))
 
 
-def _run(
-    kind: str, x: Tensor, states: list[Tensor], weights: list[Tensor], *flags: bool
-) -> tuple[Tensor, ...]:
+def _run(kind: str, x: Tensor, states: list[Tensor], weights: list[Tensor], *flags: bool) -> tuple[Tensor, ...]:
     biases, train, both = flags
     function = getattr(torch, kind)
     result: tuple[Tensor, ...] = function(

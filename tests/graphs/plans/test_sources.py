@@ -14,6 +14,7 @@ from pipeline.lab.config.params import load
 from pipeline.lab.wiring import ROOT
 from tests.graphs.read.test_workloads import FILES, content, edge, node
 
+
 def workload(folder: Path, nodes: list, edges: list, **changes: object) -> Path:
     (folder / "mine.json").write_text(json.dumps(content(nodes, edges, **changes)))
     return folder / "mine.json"

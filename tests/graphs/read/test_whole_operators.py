@@ -44,7 +44,7 @@ class Encoder(nn.Module):
 class Recurrent(nn.Module):
     def __init__(self, kind: type[nn.RNNBase], **options: object) -> None:
         super().__init__()
-        self.layers = kind(8, 6, 2, **options)  # type: ignore[arg-type]
+        self.layers = kind(8, 6, 2, **options)
 
     def forward(self, x: Tensor) -> tuple[Tensor, ...]:
         return tuple(tree_leaves(self.layers(x)))
@@ -56,7 +56,7 @@ class Resized(nn.Module):
         self.mode, self.options = mode, options
 
     def forward(self, x: Tensor) -> Tensor:
-        return functional.interpolate(x, mode=self.mode, **self.options)  # type: ignore[arg-type]
+        return functional.interpolate(x, mode=self.mode, **self.options)
 
 
 CASES = {
