@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import typer
@@ -13,12 +13,13 @@ from learned_schedulers.command import fuse as fusing
 from learned_schedulers.command.explained import explained
 from learned_schedulers.command.kernels import announce
 from learned_schedulers.files import replacing
+from learned_schedulers.graphs.devices.number_rates import rates_text
 from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, DeviceName, LinkName
 from learned_schedulers.graphs.devices.timeline import Timeline, timeline
 from learned_schedulers.graphs.plans import summary
 from learned_schedulers.graphs.plans.best import By, Trial, chosen, trials, why_nothing_fits
 from learned_schedulers.graphs.plans.named_module import NamedModule
-from learned_schedulers.graphs.plans.sources import Source, export_module, on_devices, read_file
+from learned_schedulers.graphs.plans.sources import Source, on_devices, read_file
 from learned_schedulers.graphs.plans.trace import trace
 from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.graphs.read.cost_rules import unpriced_text
@@ -31,7 +32,11 @@ def main(
     context: typer.Context,
     model: Annotated[
         str,
-        typer.Argument(metavar="MODEL", help="MODEL.onnx; WORKLOAD.json; or module:Class, whose code is RUN."),
+        typer.Argument(
+            metavar="MODEL",
+            help="MODEL.onnx; WORKLOAD.json; or module:Class, whose code is RUN, also with literals as arguments: "
+            "'mine:Network(width=64)'.",
+        ),
     ],
     devices: Annotated[
         int | None,
@@ -51,10 +56,36 @@ def main(
     ] = None,
     input: Annotated[
         list[str] | None,
-        typer.Option(help="Shape of an input of module:Class, like 8,3,99,99 or int64:8,128. Repeatable."),
+        typer.Option(
+            help="Shape of an input of module:Class, like 8,3,99,99 or int64:8,128, or by name: tokens=int64:8,128, "
+            "batch.image=8,3,99,99 where batch is a dictionary. Repeatable."
+        ),
     ] = None,
     training: Annotated[
         bool, typer.Option("--training", help="Schedule a training step of module:Class, with loss and gradients.")
+    ] = False,
+    loss: Annotated[
+        str,
+        typer.Option(
+            help="Loss of --training: cross_entropy, mean_square or sum of an output, or output, if the module returns "
+            "its loss; with the output's name: cross_entropy:logits. Default: of logits, else of the first output."
+        ),
+    ] = "cross_entropy",
+    attention: Annotated[
+        Literal["fused", "parts"],
+        typer.Option(
+            help="scaled_dot_product_attention of module:Class: fused, one operation without a matrix of tokens x "
+            "tokens, or in parts, its products and softmax."
+        ),
+    ] = "fused",
+    costs: Annotated[
+        Path | None,
+        typer.Option(
+            help='JSON file: costs of operators of module:Class, {"mine::op": {"flops": "2 * in0 * in1[1]"}}.'
+        ),
+    ] = None,
+    tf32: Annotated[
+        bool, typer.Option("--tf32", help="Products of float32 at the rate of tf32, where the device has it (a100).")
     ] = False,
     by: Annotated[
         By,
@@ -91,9 +122,10 @@ def main(
 
     The command prints each method's predicted makespan, compared with one device and with a lower bound. Then it prints
     the work of each device in the best schedule, and the memory that it needs. Run times of operations follow from the
-    device's peak rates (real operations take longer), or they are the profiled times of a workload; the link gives the
-    time of transfers. Nothing runs on a device, and no content of a file runs as code. But module:Class imports your
-    module, which runs its code.
+    device's peak rates (real operations take longer), for products by the type of their numbers, or they are the
+    profiled times of a workload; the link gives the time of transfers. torch.cond is priced as its more expensive
+    branch, a while_loop as a single step. Nothing runs on a device, and no content of a file runs as code. But
+    module:Class imports your module, which runs its code.
 
     With --fuse, the command plans kernels for one core instead, by XLA's rules and by GO. It prints how much each
     kernel saves by a cost of launches, arithmetic and bytes. If g++ is installed, TorchInductor compiles module:Class
@@ -109,6 +141,8 @@ def main(
     learned-schedulers graph workload.json --split split.json --trace trace.json
     learned-schedulers graph torchvision.models:inception_v3 --input 32,3,299,299 --devices 2 --memory 16
     learned-schedulers graph mine:Network --input int64:16,128 --training
+    learned-schedulers graph 'mine:Network(width=64)' --input tokens=int64:16,128 --training --loss mean_square:scores
+    learned-schedulers graph mine:Network --input bfloat16:16,128 --device a100 --costs costs.json
     learned-schedulers graph mine:Network --input 32,3,64,64 --fuse --plan kernels.json
 
     Modules of torchvision need, in the clone: pip install -e '.[models]' -c constraints.txt. If an ONNX file leaves a
@@ -121,15 +155,17 @@ def main(
         outputs = (("gantt", gantt), ("split", split), ("trace", trace_out), ("plan", plan))
         files = {name: path for name, path in outputs if path}
         _check_outputs(model, files)
-        source = _read(model, size or [], input or [], training)
+        source = _read(model, size or [], input or [], _module_options(context, training, loss, attention, costs, fuse))
         if note := unpriced_text(source.unpriced):
             print(f"{model}: operators {note}\n")
+        for note in source.notes:
+            print(f"{model}: {note}\n")
         if fuse:
-            module = NamedModule(model, tuple(input or []), training) if _is_module(model) else None
+            module = _to_compile(model, input or [], training) if _is_module(model) else None
             fusing.fuse(model, source, module, seed, plan)
             return
-        problem = on_devices(source, devices, device, link, memory)
-        print(_head(model, problem, source, device, link), flush=True)
+        problem = on_devices(source, devices, device, link, memory, tf32)
+        print(_head(model, problem, source, device, link, tf32), flush=True)
         results = trials(problem, seed, source.groups, moves, by)
         best = chosen(results, by)
         if best.order is None or best.placement is None:
@@ -152,11 +188,17 @@ def _check_fusing(context: typer.Context, fuse: bool, plan: Path | None) -> None
     wrong = [
         parameter.opts[0]
         for parameter in context.command.params
-        if (source := context.get_parameter_source(str(parameter.name))) and source.name != "DEFAULT"
-        if fuse and parameter.name not in _FUSING
+        if _is_set(context, str(parameter.name)) and fuse and parameter.name not in _FUSING
     ]
     if wrong:
         raise ValueError(f"--fuse plans kernels for one core and uses no devices; leave out {', '.join(wrong)}")
+
+
+def _to_compile(model: str, inputs: list[str], training: bool) -> NamedModule:
+    """The module for the compiler. Raises ValueError for inputs by name."""
+    if any("=" in text for text in inputs):
+        raise ValueError("--fuse compiles module:Class with inputs by position; leave out their names")
+    return NamedModule(model, tuple(inputs), training)
 
 
 def _check_outputs(model: str, files: dict[str, Path]) -> None:
@@ -173,13 +215,31 @@ def _is_module(model: str) -> bool:
     return ":" in model and not Path(model).exists()
 
 
-def _read(model: str, sizes: list[str], inputs: list[str], training: bool) -> Source:
+def _module_options(
+    context: typer.Context, training: bool, loss: str, attention: str, costs: Path | None, fuse: bool
+) -> dict[str, Any]:
+    """Arguments of `export_module` that the user gives. Raises ValueError for --loss without --training."""
+    if _is_set(context, "loss") and not training:
+        raise ValueError(f"--loss {loss}: only a training step has a loss; add --training")
+    values = {"training": training, "loss": loss, "attention": attention == "fused", "costs": costs, "in_parts": fuse}
+    return {name: value for name, value in values.items() if _is_set(context, name) or name == "in_parts"}
+
+
+def _is_set(context: typer.Context, parameter: str) -> bool:
+    source = context.get_parameter_source(parameter)
+    return source is not None and source.name != "DEFAULT"
+
+
+def _read(model: str, sizes: list[str], inputs: list[str], options: dict[str, Any]) -> Source:
     path = Path(model)
     if _is_module(model):
-        return export_module(model, inputs, training)
-    if inputs or training:
+        from learned_schedulers.graphs.plans.module_export import export_module  # slow to import: torch's tracers
+
+        return export_module(model, inputs, **{"training": False} | options)
+    if inputs or len(options) > 1:
+        words = ["--input"] * bool(inputs) + [f"--{name}" for name in options if name != "in_parts"]
         raise ValueError(
-            f"{model}: --input and --training are for module:Class; leave them out, because a file has its own inputs"
+            f"{model}: {', '.join(words)}: for module:Class alone; leave them out, because a file has its own inputs"
         )
     dimensions = {}
     for text in sizes:
@@ -190,13 +250,13 @@ def _read(model: str, sizes: list[str], inputs: list[str], training: bool) -> So
     return read_file(path, dimensions)
 
 
-def _head(model: str, problem: Problem, source: Source, device: DeviceName, link: LinkName) -> str:
+def _head(model: str, problem: Problem, source: Source, device: DeviceName, link: LinkName, tf32: bool) -> str:
     kind = DEVICES[device]
     profiled = len(source.graph.seconds) == len(problem) > 0
     timed = (
         "run times as profiled"
         if profiled
-        else f"{device} ({kind.flops_per_second / 1e12:g} TFLOP/s, {kind.bytes_per_second / 1e9:g} GB/s)"
+        else f"{device} ({rates_text(source.types, device, tf32)}, {kind.bytes_per_second / 1e9:g} GB/s)"
     )
     bytes_each = source.memory if source.memory is not None else kind.memory_bytes
     memory = f"{(bytes_each if np.isinf(problem.memory) else problem.memory) / 1e9:g} GB"

@@ -31,6 +31,7 @@ from learned_schedulers.graphs.plans.call_form import PLAIN, Call, NotPlaceable,
 from learned_schedulers.graphs.plans.call_log import CallLog, Event, no_fast_paths
 from learned_schedulers.graphs.plans.module_state import difference, empty_caches, state_of, weights_of
 from learned_schedulers.graphs.read.export import computes, kind_of
+from learned_schedulers.graphs.read.whole_operators import WholeOperators
 
 Runner = Callable[[list[Any]], Any]  # a graph's results for values of its placeholders
 
@@ -159,7 +160,9 @@ def _exported(
         copy = on_device(module, device, gradients)
         recorded = Recorded(copy, call)
         tensors = tuple(like(tensor, device, gradients) for tensor in call.tensors)
-    with _same_random_numbers(), _no_lost_gradients(), no_fast_paths(), empty_caches(copy):
+    # With gradients, devices have attention with gradients of its own; ours would compute attention twice.
+    whole = WholeOperators(attention=not (gradients and with_gradients(module, call)))
+    with _same_random_numbers(), _no_lost_gradients(), no_fast_paths(), empty_caches(copy), whole:
         joint = aot_export_joint_with_descriptors(stack, recorded, tensors, decompositions={})
     _check(joint.graph_module.graph)
     return recorded, joint
