@@ -71,6 +71,13 @@ def main(
             "its loss; with the output's name: cross_entropy:logits. Default: of logits, else of the first output."
         ),
     ] = "cross_entropy",
+    optimizer: Annotated[
+        Literal["sgd", "momentum", "adam", "fused"],
+        typer.Option(
+            help="Of --training: its states lie beside the weights (momentum one, adam two of their size), and all "
+            "gradients stay until its step; fused: sgd that takes its step with each gradient. The step takes no time."
+        ),
+    ] = "sgd",
     attention: Annotated[
         Literal["fused", "parts"],
         typer.Option(
@@ -155,7 +162,8 @@ def main(
         outputs = (("gantt", gantt), ("split", split), ("trace", trace_out), ("plan", plan))
         files = {name: path for name, path in outputs if path}
         _check_outputs(model, files)
-        source = _read(model, size or [], input or [], _module_options(context, training, loss, attention, costs, fuse))
+        options = _module_options(context, training, loss, optimizer, attention, costs, fuse)
+        source = _read(model, size or [], input or [], options)
         if note := unpriced_text(source.unpriced):
             print(f"{model}: operators {note}\n")
         for note in source.notes:
@@ -216,12 +224,20 @@ def _is_module(model: str) -> bool:
 
 
 def _module_options(
-    context: typer.Context, training: bool, loss: str, attention: str, costs: Path | None, fuse: bool
+    context: typer.Context,
+    training: bool,
+    loss: str,
+    optimizer: str,
+    attention: str,
+    costs: Path | None,
+    fuse: bool,
 ) -> dict[str, Any]:
-    """Arguments of `export_module` that the user gives. Raises ValueError for --loss without --training."""
-    if _is_set(context, "loss") and not training:
-        raise ValueError(f"--loss {loss}: only a training step has a loss; add --training")
-    values = {"training": training, "loss": loss, "attention": attention == "fused", "costs": costs, "in_parts": fuse}
+    """Arguments of `export_module` that the user gives. Raises ValueError for those of training without --training."""
+    for name, value in (("loss", loss), ("optimizer", optimizer)):
+        if _is_set(context, name) and not training:
+            raise ValueError(f"--{name} {value}: only a training step has a loss and an optimizer; add --training")
+    values = {"training": training, "loss": loss, "optimizer": optimizer, "attention": attention == "fused"}
+    values |= {"costs": costs, "in_parts": fuse}
     return {name: value for name, value in values.items() if _is_set(context, name) or name == "in_parts"}
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from learned_schedulers.graphs.devices import simulator
 from learned_schedulers.graphs.devices.simulator import run
 from learned_schedulers.graphs.problems.problem import GraphArrays, Problem
 
@@ -54,8 +55,12 @@ def evaluated(problem: Problem, orders: np.ndarray, placements: np.ndarray) -> E
     fault = run(graph, graph.seconds, problem.devices, orders, placements, ends)
     if fault >= 0:
         raise ValueError(f"schedule {fault // len(problem)} is not valid: the fault is in slot {fault % len(problem)}")
-    peaks = np.zeros((len(placements), problem.devices))
-    _peaks(graph, problem.sizes, problem.weights, placements, ends, peaks)
+    if len(problem.shared.readers) or problem.lasting is not None:
+        most = [simulator.peaks(problem, *schedule) for schedule in zip(orders, placements, strict=True)]
+        peaks = np.array(most).reshape(len(placements), problem.devices)
+    else:
+        peaks = np.zeros((len(placements), problem.devices))
+        _peaks(graph, problem.sizes, problem.weights, placements, ends, peaks)
     return Evaluated(orders, placements, ends.max(1, initial=0.0), ends, peaks, problem.memory)
 
 

@@ -80,6 +80,9 @@ def run(
                 if placement[parent] != device:
                     arrival += delays[parent]
                 start = max(start, arrival)
+            for read in range(graph.read_offsets[i], graph.read_offsets[i + 1]):
+                if placement[graph.read_firsts[read]] != device:
+                    start = max(start, graph.read_delays[read])
             end[i] = free[device] = start + seconds[i]
     return -1
 
@@ -119,8 +122,9 @@ def residencies(problem: Problem, order: np.ndarray, placement: np.ndarray) -> R
 
     A result occupies the device that computes it from the start of its operation until all its readers on this device
     have ended and it has arrived on all other devices that need it. It occupies another device from the time when it
-    is sent (once for all readers there) until the last of these readers has ended. Weights are not included: they
-    occupy their device all the time.
+    is sent (once for all readers there) until the last of these readers has ended. `lasting` results stay to the end.
+    A shared weight occupies the devices of its other readers from the start until the last reader there has ended.
+    Other weights are not included: they occupy their device all the time.
     """
     begins = starts(problem, order, placement)
     ends = begins + problem.seconds
@@ -135,11 +139,20 @@ def residencies(problem: Problem, order: np.ndarray, placement: np.ndarray) -> R
     copy_ends = np.zeros(len(copies))
     np.maximum.at(copy_ends, readers, ends[targets[away]])
     copied = copies // m
+    if problem.lasting is not None:
+        last_needed[problem.lasting] = ends.max(initial=0.0)
+    shared = problem.shared
+    sent = placement[shared.readers] != placement[shared.firsts]
+    weights, first, number = np.unique(
+        shared.weights[sent] * m + placement[shared.readers[sent]], return_index=True, return_inverse=True
+    )
+    weight_ends = np.zeros(len(weights))
+    np.maximum.at(weight_ends, number, ends[shared.readers[sent]])
     return Residencies(
-        begins=np.r_[begins, ends[copied]],
-        ends=np.r_[last_needed, copy_ends],
-        sizes=np.r_[problem.sizes, problem.sizes[copied]],
-        devices=np.r_[placement, copies % m].astype(np.int64),
+        begins=np.r_[begins, ends[copied], np.zeros(len(weights))],
+        ends=np.r_[last_needed, copy_ends, weight_ends],
+        sizes=np.r_[problem.sizes, problem.sizes[copied], shared.sizes[sent][first]],
+        devices=np.r_[placement, copies % m, weights % m].astype(np.int64),
     )
 
 

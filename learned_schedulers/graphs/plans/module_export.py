@@ -11,6 +11,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stderr
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from learned_schedulers.graphs.plans.torch_errors import cause_and_remedy
 from learned_schedulers.graphs.read.export import Traced, Way, graph_of_fx, traced
 from learned_schedulers.graphs.read.fx_nodes import computes
 from learned_schedulers.graphs.read.losses import loss_of
+from learned_schedulers.graphs.read.module_memory import Optimiser, memory_of
 from learned_schedulers.graphs.read.node_costs import UNKNOWN_STEPS, Prices
 from learned_schedulers.graphs.read.own_costs import read_costs
 
@@ -49,12 +51,13 @@ def export_module(
     attention: bool = True,
     costs: Path | None = None,
     in_parts: bool = False,
+    optimizer: Optimiser = "sgd",
 ) -> Source:
     """The graph of `module:Class(...)`, whose forward is not computed.
 
     It imports the module, which runs the user's code; the current folder comes first in the search path.
     inputs: shapes like `32,3,224,224` (float32), with a type, `int64:16,128`, or with the name of an argument;
-    loss, attention, in_parts: see `losses.py` and `export.Way`; costs: a file (own_costs.py). Raises ValueError that
+    loss, attention, in_parts: see `losses.py` and `export.Way`; costs: a file (own_costs.py); optimizer: see `module_memory.py`. Raises ValueError that
     says what failed.
     """
     entries = [input_of(text) for text in inputs]
@@ -75,13 +78,16 @@ def export_module(
         raise ValueError(f"{named}: torch cannot export it: {reason}") from error
     graph = graph_of_fx(trace.nodes, name, name, variant, prices=prices)
     nodes = [node for node in trace.nodes.nodes if computes(node)]
+    memory = memory_of(trace.nodes, optimizer)
     return Source(
-        graph,
+        replace(graph, bytes_kept=graph.bytes_kept + memory.states),
         tuple(f"{layer or name} ({kind})" for layer, kind in zip(graph.layers, graph.kinds, strict=True)),
         np.arange(len(graph)),
         unpriced=prices.unpriced(trace.nodes),
         types=tuple(prices.number_type(node) for node in nodes),
         notes=tuple(_notes(trace, graph.kinds, prices)),
+        shared=memory.shared,
+        lasting=memory.lasting,
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from learned_schedulers.graphs.devices.number_rates import rates_of
 from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, DeviceName, LinkName
 from learned_schedulers.graphs.devices.targets import linked
-from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.graphs.problems.problem import NO_SHARED, Problem, SharedWeights
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.onnx_files import read_with_names
 from learned_schedulers.graphs.read.roofline import problem_of
@@ -33,6 +33,8 @@ class Source:
     unpriced: tuple[str, ...] = ()  # operators, one for each operation whose cost follows from no rule
     types: tuple[str, ...] = ()  # n: of the numbers that a product multiplies, else ""; empty: all as float32
     notes: tuple[str, ...] = ()  # sentences about what was assumed
+    shared: SharedWeights = NO_SHARED
+    lasting: np.ndarray | None = None  # (n,) bool: the result stays to the end
 
 
 def on_devices(
@@ -49,7 +51,9 @@ def on_devices(
     """
     room = source.memory if memory is None else memory * 1e9
     rates = rates_of(source.types or ("float32",) * len(source.graph), device, tf32)
-    problem = problem_of(source.graph, devices or source.devices, DEVICES[device], room, rates)
+    problem = problem_of(
+        source.graph, devices or source.devices, DEVICES[device], room, rates, source.shared, source.lasting
+    )
     return linked(problem, LINKS[link]).mean
 
 

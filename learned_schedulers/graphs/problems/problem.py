@@ -42,6 +42,23 @@ class Transfers:
     delay: float = 0.0  # seconds
 
 
+@dataclass(frozen=True)
+class SharedWeights:
+    """K reads of weights that another operation has read before.
+
+    A weight lies on the device of its first reader all the time. To each other device whose operations read it, it is
+    sent once, from the start on.
+    """
+
+    weights: np.ndarray  # (K,) int64 number of the weight
+    readers: np.ndarray  # (K,) int64 operation, ascending
+    firsts: np.ndarray  # (K,) int64 operation that reads the weight first
+    sizes: np.ndarray  # (K,) float64 bytes of the weight
+
+
+NO_SHARED = SharedWeights(*[np.zeros(0, np.int64)] * 3, sizes=np.zeros(0))
+
+
 class GraphArrays(NamedTuple):
     """The arrays of a problem for compiled code: n operations and E edges, in both directions."""
 
@@ -51,6 +68,9 @@ class GraphArrays(NamedTuple):
     children: np.ndarray  # (E,) int32
     seconds: np.ndarray  # (n,) run times
     delays: np.ndarray  # (n,) seconds until a result is on another device
+    read_offsets: np.ndarray  # (n + 1,) int32, of each operation's reads of shared weights
+    read_firsts: np.ndarray  # (K,) int32 operation on whose device the weight lies
+    read_delays: np.ndarray  # (K,) seconds until the weight is on another device
 
 
 @dataclass(frozen=True)
@@ -68,6 +88,8 @@ class Problem:
     transfers: Transfers = Transfers()
     weight_bytes: np.ndarray | None = None  # (n,) float64: weights occupy its device all the time; None: no weights
     memory: float = np.inf  # bytes of each device
+    shared: SharedWeights = NO_SHARED  # weights count on the device of their first reader; here are the other readers
+    lasting: np.ndarray | None = None  # (n,) bool: its result stays on its device to the end; None: none does
 
     def __post_init__(self) -> None:
         n = len(self.seconds)
@@ -106,9 +128,17 @@ class Problem:
     @property
     def arrays(self) -> GraphArrays:
         """The operations and edges for compiled code."""
-        parents, children = self.parents, self.children
+        parents, children, shared = self.parents, self.children, self.shared
         return GraphArrays(
-            parents.offsets, parents.targets, children.offsets, children.targets, self.seconds, self.delays
+            parents.offsets,
+            parents.targets,
+            children.offsets,
+            children.targets,
+            self.seconds,
+            self.delays,
+            np.searchsorted(shared.readers, np.arange(len(self) + 1)).astype(np.int32),
+            shared.firsts.astype(np.int32),
+            self.transfers.slope * shared.sizes + self.transfers.delay,
         )
 
     @cached_property

@@ -1,0 +1,84 @@
+"""What a traced torch module keeps in memory: weights that several operations read, results that stay to the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from torch import fx
+from torch._functorch._aot_autograd.descriptors import BufferAOTInput, GradAOTOutput, ParamAOTInput
+
+from learned_schedulers.graphs.problems.problem import SharedWeights
+from learned_schedulers.graphs.read.fx_nodes import bytes_of, computes, is_free, value_of
+
+Optimiser = Literal["sgd", "momentum", "adam", "fused"]
+_STATES: dict[Optimiser, int] = {"sgd": 0, "momentum": 1, "adam": 2, "fused": 0}  # tensors of the size of a parameter
+
+
+@dataclass(frozen=True)
+class ModuleMemory:
+    """Of the n operations of a traced module."""
+
+    shared: SharedWeights
+    lasting: np.ndarray  # (n,) bool: its result is one of the module, or a gradient that waits for the optimiser
+    states: np.ndarray  # (n,) int64 bytes of the optimiser's states, at the first reader of each parameter
+
+
+def memory_of(nodes: fx.Graph, optimiser: Optimiser = "sgd") -> ModuleMemory:
+    """What a module keeps. Gradients stay until all of them are there; `fused` takes a step with each, and frees it."""
+    numbers = {node: number for number, node in enumerate(node for node in nodes.nodes if computes(node))}
+    readers: dict[str, list[int]] = {}  # of each weight
+    weights: dict[str, fx.Node] = {}
+    for node, number in numbers.items():
+        for origin in map(_origin, node.all_input_nodes):
+            name = _weight_name(origin)
+            if name and readers.setdefault(name, [number])[-1] != number:
+                readers[name].append(number)
+            if name:
+                weights[name] = origin
+    lasting = np.zeros(len(numbers), bool)
+    trained: set[str] = set()
+    for node, descriptor in _results(nodes):
+        if isinstance(descriptor, GradAOTOutput):
+            trained.add(str(getattr(descriptor.grad_of, "target", "")))
+            if optimiser == "fused":
+                continue
+        if (origin := _origin(node)) in numbers:
+            lasting[numbers[origin]] = True
+    states = np.zeros(len(numbers), np.int64)
+    for name in trained & readers.keys():
+        states[readers[name][0]] += _STATES[optimiser] * bytes_of(value_of(weights[name]))
+    rows = [
+        (number, later, operations[0], bytes_of(value_of(weights[name])))
+        for number, (name, operations) in enumerate(readers.items())
+        for later in operations[1:]
+    ]
+    table = np.array(sorted(rows, key=lambda row: row[1]), np.int64).reshape(-1, 4)
+    return ModuleMemory(
+        SharedWeights(table[:, 0], table[:, 1], table[:, 2], table[:, 3].astype(float)), lasting, states
+    )
+
+
+def _origin(node: fx.Node) -> fx.Node:
+    """The operation, weight or input of whose memory a value is a part."""
+    while node.op == "call_function" and is_free(node):
+        node = node.all_input_nodes[0]
+    return node
+
+
+def _weight_name(node: fx.Node) -> str:
+    """The name of a parameter, buffer or constant; empty for what is none."""
+    if node.op == "get_attr":
+        return str(node.target)
+    descriptor = node.meta.get("desc")
+    return str(descriptor.target) if isinstance(descriptor, ParamAOTInput | BufferAOTInput) else ""
+
+
+def _results(nodes: fx.Graph) -> Iterator[tuple[fx.Node, object]]:
+    """The results of a module, gradients among them, with their descriptors."""
+    (output,) = (node for node in nodes.nodes if node.op == "output")
+    for node, descriptor in zip(output.args[0], output.meta["desc"], strict=True):  # type: ignore[arg-type]
+        if isinstance(node, fx.Node):
+            yield node, descriptor
