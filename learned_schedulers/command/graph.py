@@ -47,11 +47,17 @@ def main(
     ] = None,
     size: Annotated[
         list[str] | None,
-        typer.Option(help="Size of a dimension that an ONNX file leaves open, like batch=8. Repeatable."),
+        typer.Option(
+            help="Size that an ONNX file leaves open, like batch=8: of a dimension, of a tensor that depends on data, or "
+            "number of steps of a loop. Repeatable."
+        ),
     ] = None,
     input: Annotated[
         list[str] | None,
-        typer.Option(help="Shape of an input of module:Class, like 8,3,99,99 or int64:8,128. Repeatable."),
+        typer.Option(
+            help="Shape of an input of module:Class, like 8,3,99,99 or int64:8,128; of an ONNX file, like x=8,3,99,99. "
+            "Repeatable."
+        ),
     ] = None,
     training: Annotated[
         bool, typer.Option("--training", help="Schedule a training step of module:Class, with loss and gradients.")
@@ -124,6 +130,8 @@ def main(
         source = _read(model, size or [], input or [], training)
         if note := unpriced_text(source.unpriced):
             print(f"{model}: operators {note}\n")
+        for note in source.notes:
+            print(f"{model}: {note}\n")
         if fuse:
             module = NamedModule(model, tuple(input or []), training) if _is_module(model) else None
             fusing.fuse(model, source, module, seed, plan)
@@ -177,17 +185,24 @@ def _read(model: str, sizes: list[str], inputs: list[str], training: bool) -> So
     path = Path(model)
     if _is_module(model):
         return export_module(model, inputs, training)
-    if inputs or training:
-        raise ValueError(
-            f"{model}: --input and --training are for module:Class; leave them out, because a file has its own inputs"
-        )
+    if training:
+        raise ValueError(f"{model}: --training is for module:Class; leave it out, because a file has its own operations")
     dimensions = {}
     for text in sizes:
         name, _, number = text.rpartition("=")
         if not name or not number.isdecimal() or not 0 < int(number) < 2**31:
             raise ValueError(f"--size {text}: write the dimension's name and an integer above 0, like batch=8")
         dimensions[name] = int(number)
-    return read_file(path, dimensions)
+    return read_file(path, dimensions, dict(_shape_of(text) for text in inputs))
+
+
+def _shape_of(text: str) -> tuple[str, tuple[int, ...]]:
+    """`x=1,3,48,320` -> the name and the sizes. Raises ValueError otherwise."""
+    name, _, listed = text.rpartition("=")
+    sizes = [size for size in listed.split(",") if size]
+    if not name or not all(size.isdecimal() and int(size) < 2**31 for size in sizes):
+        raise ValueError(f"--input {text}: a file's inputs have names; write NAME=1,3,48,320")
+    return name, tuple(int(size) for size in sizes)
 
 
 def _head(model: str, problem: Problem, source: Source, device: DeviceName, link: LinkName) -> str:
