@@ -15,7 +15,9 @@ _LIKE_FIRST = {
         *("SkipSimplifiedLayerNormalization", "QLinearSigmoid", "QLinearLeakyRelu", "QLinearSoftmax", "Trilu"),
         *("GroupNorm", "SkipGroupNorm", "BiasAdd"),
     )
-} | {"SimplifiedLayerNormalization"}
+}
+_LIKE_FIRST |= {"SimplifiedLayerNormalization", "ai.onnx.ml::ZipMap"}
+_FLOATS_LIKE_FIRST = {f"ai.onnx.ml::{kind}" for kind in ("Normalizer", "Scaler", "Imputer")}
 
 
 def contrib_sizes(call: Call) -> list[Value]:
@@ -29,10 +31,16 @@ def contrib_sizes(call: Call) -> list[Value]:
         return []
     if name in _LIKE_FIRST:
         return [Value(first.kind, first.shape)]
+    if name in _FLOATS_LIKE_FIRST:
+        return [Value(_FLOAT, first.shape)]
     if name in ("com.microsoft::FusedMatMul", "com.microsoft::TransposeMatMul", "com.microsoft::FusedGemm"):
         return [Value(first.kind, _product(call, 1))]
     if name in ("com.microsoft::MatMulIntegerToFloat", "com.microsoft::DynamicQuantizeMatMul"):
         return [Value(_FLOAT, _product(call, 1))]
+    if name == "com.microsoft::DynamicQuantizeLSTM":
+        (tokens, batch, _), directions = call.sizes(0), call.sizes(1)[0]
+        state = (directions, batch, int(call.attribute("hidden_size", 0)))
+        return [Value(_FLOAT, (tokens, *state)), Value(_FLOAT, state), Value(_FLOAT, state)]
     if name == "com.microsoft::QGemm":
         return [Value(first.kind, _product(call, 3))]
     if name in ("com.microsoft::MatMulNBits", "com.microsoft::MatMulBnb4"):

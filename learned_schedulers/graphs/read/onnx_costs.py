@@ -33,6 +33,7 @@ _PER_ELEMENT = ONNX_PER_ELEMENT | {
         *("RotaryEmbedding", "GroupNorm", "SkipGroupNorm", "QuantizeLinear", "DequantizeLinear"),
     )
 }
+_PER_ELEMENT |= {f"ai.onnx.ml::{kind}" for kind in ("Normalizer", "Scaler", "Imputer", "Binarizer", "ZipMap")}
 
 
 class Call(NamedTuple):

@@ -27,6 +27,7 @@ class Sizes:
     dimensions: Mapping[str, int]
     shapes: Mapping[str, tuple[int, ...]]
     used: set[str] = field(default_factory=set)
+    of_inputs: dict[str, int] = field(default_factory=dict)  # sizes of the named dimensions of the model's inputs
 
     def dimension(self, name: str) -> int | None:
         if name in self.dimensions:
@@ -62,6 +63,7 @@ def model_of(path: Path, sizes: Sizes) -> tuple[Any, dict[str, Value]]:
         raise OnnxError(f"{path}: this is not a complete ONNX model; export it again") from error
     if not model.HasField("graph"):
         raise OnnxError(f"{path}: this is not an ONNX model: it has no graph; export it again")
+    model.ir_version = max(model.ir_version, 4)  # from 4 on, constants need not be inputs; runtimes allow it in old files
     weights = _without_weights(path, model)
     constants = {constant.name for constant in model.graph.initializer} | weights.keys()
     _set_sizes(path, model, sizes, constants)
@@ -81,7 +83,7 @@ def model_of(path: Path, sizes: Sizes) -> tuple[Any, dict[str, Value]]:
 
 def folding_line(path: Path, sizes: Sizes) -> str:
     """A line to type that lets ONNX Runtime fold what follows from fixed sizes."""
-    fixed = "".join(f"s.add_free_dimension_override_by_name({n!r}, {i}); " for n, i in sizes.dimensions.items())
+    fixed = "".join(f"s.add_free_dimension_override_by_name({n!r}, {i}); " for n, i in sizes.of_inputs.items())
     return (
         f'python -c "import onnxruntime as r; s = r.SessionOptions(); {fixed}'
         "s.graph_optimization_level = r.GraphOptimizationLevel.ORT_ENABLE_BASIC; "
@@ -117,7 +119,7 @@ def _set_sizes(path: Path, model: Any, sizes: Sizes, constants: set[str]) -> Non
                 f"{path}: --input {value.name}={_listed(shape)}: this input has {len(dimensions)} dimensions, not "
                 f"{len(shape)}; give a size for each"
             )
-        nameless = []
+        nameless, names = [], []
         for place, dimension in enumerate(dimensions):
             fixed = dimension.HasField("dim_value") and dimension.dim_value >= 0
             if fixed and shape is not None and shape[place] != dimension.dim_value:
@@ -128,19 +130,22 @@ def _set_sizes(path: Path, model: Any, sizes: Sizes, constants: set[str]) -> Non
             if fixed:
                 continue
             name = dimension.dim_param
-            size = shape[place] if shape is not None else sizes.dimension(name) if name else None
+            size = sizes.dimension(name) if name else None
+            size = shape[place] if shape is not None else size
             if size is not None:
                 dimension.dim_value = size
+                sizes.of_inputs |= {name: size} if name else {}
             elif name:
                 open_places.append(f"input {value.name!r} leaves dimension {name!r} open")
-                options[f"--size {name}={_EXAMPLE}"] = None
+                names.append(name)
             else:
+                open_places.append(f"input {value.name!r} leaves dimension {place} open, which has no name")
                 nameless.append(place)
-        if nameless:
-            places = " and ".join(str(place) for place in nameless)
-            open_places.append(f"input {value.name!r} leaves dimension {places} without a name open")
+        if nameless or len(set(names)) < len(names):  # names alone cannot give all sizes
             example = [d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else _EXAMPLE for d in dimensions]
             options[f"--input {value.name}={_listed(example)}"] = None
+        else:
+            options |= {f"--size {name}={_EXAMPLE}": None for name in names}
     if open_places:
         which = "its size" if len(options) == 1 else "their sizes"
         raise OnnxError(f"{path}: {', '.join(open_places)}; give {which}: {' '.join(options)}")

@@ -146,12 +146,21 @@ def folded(
     )
     if not small and node.op_type not in _FEWER:
         return None
+    from onnx import helper
     from onnx.reference import ReferenceEvaluator
 
+    graph = helper.make_graph(
+        [node],
+        "node",
+        [helper.make_empty_tensor_value_info(name) for name in inputs],
+        [helper.make_empty_tensor_value_info(name) for name in node.output if name],
+    )
+    imports = [helper.make_opsetid(domain, version) for domain, version in opsets.items()]
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            values: Sequence[Any] = ReferenceEvaluator(node, opsets=dict(opsets)).run(None, inputs)
+            values: Sequence[Any] = ReferenceEvaluator(helper.make_model(graph, opset_imports=imports)).run(None, inputs)
     except Exception:  # the evaluator may raise anything about odd inputs; then the value stays unknown
         return None
-    return [np.asarray(value) for value in values]
+    results_in_order = iter(values)
+    return [np.asarray(next(results_in_order)) if name else np.zeros(0) for name in node.output]

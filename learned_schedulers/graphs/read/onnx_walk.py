@@ -23,6 +23,7 @@ from learned_schedulers.graphs.read.onnx_values import MOST_ELEMENTS, Value, fol
 
 _FREE = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout"}
 _RANDOM = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli"}
+_FLOAT = 1
 _MOST_BYTES = 2**63
 MOST_OPERATIONS = 1_000_000
 
@@ -188,9 +189,10 @@ class Walk:
         shape = value.shape or (8, 8)
         example = ",".join("8" if size is None else str(size) for size in shape)
         if value.shape is not None and list(value.shape).count(None) == 1:
-            remedy = f"give it: --size {name}=8 (its shape is {','.join('?' if n is None else str(n) for n in shape)})"
+            known_sizes = ",".join("?" if size is None else str(size) for size in shape)
+            remedy = f"give the open one of {known_sizes} (--size {name}=8)"
         else:
-            remedy = f"give its shape: --input {name}={example}"
+            remedy = f"give its shape (--input {name}={example})"
         raise OnnxError(
             f"{self.path}: node {label}: the size of {name!r} is unknown; {reason}; {remedy}, or fold it by your "
             f"runtime: {folding_line(self.path, self.sizes)}"
@@ -208,27 +210,28 @@ class Walk:
         failure = ""
         try:
             inference = inferred(node, scope, self.opsets)
-            if inference is None and whole:
-                results = dict(zip(node.output, contrib_sizes(call), strict=False))
-            elif inference is not None:
-                results = inference
+            results = inference or {}
+            if whole and not all(results.get(name, Value()).complete for name in node.output[:1]):
+                for name, value in zip(node.output, contrib_sizes(call), strict=False):
+                    results[name] = merged(results.get(name, Value()), value)
         except (onnx.shape_inference.InferenceError, IndexError, RuntimeError, ValueError) as error:
             failure = one_line(error)
         for place, name in enumerate(node.output):
             if not name:
                 continue
             value = results.get(name, Value())
-            value = self._given(name, value)
-            value = merged(value, hints.get(name, Value()))
+            value = self._given(name, merged(value, hints.get(name, Value())), inputs)
             if failure and not value.complete:
-                raise OnnxError(f"{self.path}: node {label}: {failure}; correct the model and export it again")
+                given = self.sizes.words()
+                remedy = f"give other sizes than {given}, or correct the model" if given else "correct the model"
+                raise OnnxError(f"{self.path}: node {label}: {failure}; {remedy} and export it again")
             if not value.complete and value.items is None and whole:
                 value = self._largest(call, place, name, value)
             results[name] = value
         return results
 
-    def _given(self, name: str, value: Value) -> Value:
-        """The sizes that the user gives for a tensor whose sizes are not all known."""
+    def _given(self, name: str, value: Value, inputs: Sequence[Value | None]) -> Value:
+        """The sizes that the user gives for a tensor whose sizes are not all known; it has its first input's type."""
         if value.complete:
             return value
         shape = self.sizes.shape(name)
@@ -238,7 +241,8 @@ class Walk:
                 shape = tuple(size if part is None else part for part in value.shape)
         if shape is None:
             return value
-        return merged(Value(value.kind, shape), value)
+        first = next((other.kind for other in inputs if other is not None and other.kind), _FLOAT)
+        return Value(value.kind or first, shape)
 
     def _largest(self, call: Call, place: int, name: str, value: Value) -> Value:
         try:
