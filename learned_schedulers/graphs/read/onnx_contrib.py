@@ -33,7 +33,7 @@ def contrib_sizes(call: Call) -> list[Value]:
         return [Value(first.kind, first.shape)]
     if name in _FLOATS_LIKE_FIRST:
         return [Value(_FLOAT, first.shape)]
-    if name in ("com.microsoft::FusedMatMul", "com.microsoft::TransposeMatMul", "com.microsoft::FusedGemm"):
+    if name in ("com.microsoft::FusedMatMul", "com.microsoft::TransposeMatMul"):
         return [Value(first.kind, _product(call, 1))]
     if name in ("com.microsoft::MatMulIntegerToFloat", "com.microsoft::DynamicQuantizeMatMul"):
         return [Value(_FLOAT, _product(call, 1))]

@@ -29,6 +29,7 @@ _FOLDED = {
     *("Transpose", "Trilu", "Unique", "Unsqueeze", "Where", "Xor"),
 }
 _FEWER = {"NonZero", "Compress", "Unique"}  # their results have at most (rank times) the elements of their inputs
+_LIKE_STANDARD = {"FusedConv": "Conv", "FusedGemm": "Gemm"}  # of com.microsoft
 
 
 @dataclass(frozen=True)
@@ -106,10 +107,16 @@ def inferred(node: Any, scope: Mapping[str, Value], opsets: Mapping[str, int]) -
     """
     from onnx import defs, helper, numpy_helper, shape_inference
 
+    if node.domain == "com.microsoft" and node.op_type in _LIKE_STANDARD:
+        node = _standard(node)
     try:
         schema = defs.get_schema(node.op_type, opsets.get(node.domain, 1), node.domain)
     except defs.SchemaError:
-        return None
+        try:  # ONNX Runtime writes operators of later versions into files of earlier ones
+            schema = defs.get_schema(node.op_type, node.domain)
+        except defs.SchemaError:
+            return None
+        opsets = {**opsets, node.domain: schema.since_version}
     inputs = {name: scope[name] for name in node.input if name}
     if any(value.items is not None or not value.kind for value in inputs.values()):
         return {name: Value() for name in node.output if name}
@@ -122,6 +129,18 @@ def inferred(node: Any, scope: Mapping[str, Value], opsets: Mapping[str, int]) -
     imports = [helper.make_opsetid(domain, version) for domain, version in opsets.items()]
     results = shape_inference.infer_node_outputs(schema, node, types, data, opset_imports=imports)
     return {name: of_type(result) for name, result in results.items()}
+
+
+def _standard(node: Any) -> Any:
+    """The operator of ONNX whose results have the same sizes as those of this one of com.microsoft."""
+    standard = type(node)()
+    standard.CopyFrom(node)
+    standard.op_type, standard.domain = _LIKE_STANDARD[node.op_type], ""
+    del standard.input[3:]  # activations and sums come behind
+    attributes = [a for a in node.attribute if not a.name.startswith(("activation", "fused"))]
+    del standard.attribute[:]
+    standard.attribute.extend(attributes)
+    return standard
 
 
 def folded(
