@@ -186,7 +186,9 @@ def _read(model: str, sizes: list[str], inputs: list[str], training: bool) -> So
     if _is_module(model):
         return export_module(model, inputs, training)
     if training:
-        raise ValueError(f"{model}: --training is for module:Class; leave it out, because a file has its own operations")
+        raise ValueError(
+            f"{model}: --training is for module:Class; leave it out, because a file has its own operations"
+        )
     dimensions = {}
     for text in sizes:
         name, _, number = text.rpartition("=")

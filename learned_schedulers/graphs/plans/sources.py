@@ -52,9 +52,7 @@ def on_devices(
     return linked(problem, LINKS[link]).mean
 
 
-def read_file(
-    path: Path, dimensions: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]] | None = None
-) -> Source:
+def read_file(path: Path, dimensions: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]] | None = None) -> Source:
     """The graph of an ONNX file or a workload, by the suffix. Raises ValueError that names file and node.
 
     dimensions, shapes: of an ONNX file, as of `read_with_names`.
@@ -63,7 +61,9 @@ def read_file(
         graph, names, unpriced, notes = read_with_names(path, dimensions=dimensions, shapes=shapes)
         return Source(graph, names, np.arange(len(graph)), unpriced=unpriced, notes=notes)
     if dimensions or shapes:
-        raise ValueError(f"{path}: --size and --input are for ONNX files; leave them out, because a workload has its own")
+        raise ValueError(
+            f"{path}: --size and --input are for ONNX files; leave them out, because a workload has its own"
+        )
     if path.suffix.lower() == ".json":
         return _profiled(path)
     raise ValueError(

@@ -24,8 +24,15 @@ def largest_sizes(call: Call, output: int) -> tuple[int, ...] | None:
         return (*sizes[: int(axis) % len(sizes)], length, *sizes[int(axis) % len(sizes) + 1 :]) if whole else (length,)
     if kind == "Compress":
         length = min(length, call.sizes(1)[0])
-        return (length,) if axis is None else tuple(length if i == int(axis) % len(sizes) else n for i, n in enumerate(sizes))
-    batches, classes, boxes = *call.sizes(1)[:2], sizes[1]  # boxes (batches, boxes, 4), scores (batches, classes, boxes)
+        return (
+            (length,)
+            if axis is None
+            else tuple(length if i == int(axis) % len(sizes) else n for i, n in enumerate(sizes))
+        )
+    batches, classes, boxes = (
+        *call.sizes(1)[:2],
+        sizes[1],
+    )  # boxes (batches, boxes, 4), scores (batches, classes, boxes)
     most = call.input(2)
     if most is None:
         return (0, 3)

@@ -185,7 +185,9 @@ def _repeat(walk: Walk, step: Callable[[int], bool | None], limit: int | None, n
             number = limit
             break
     if by_data:
-        walk.notes[f"Loop {label!r} may end by data and runs {number} steps; --size {name}=N sets another number"] = None
+        walk.notes[f"Loop {label!r} may end by data and runs {number} steps; --size {name}=N sets another number"] = (
+            None
+        )
     return number
 
 
@@ -247,7 +249,9 @@ def _moved(value: Value, axis: int) -> Value:
 
 def _items(walk: Walk, value: Value | None, label: str) -> tuple[Value, ...]:
     if value is None or value.items is None:
-        raise OnnxError(f"{walk.path}: node {label}: the length of its sequence is unknown; export the model with tensors")
+        raise OnnxError(
+            f"{walk.path}: node {label}: the length of its sequence is unknown; export the model with tensors"
+        )
     return value.items
 
 
@@ -296,7 +300,9 @@ def _split(walk: Walk, node: Any, inputs: Sequence[Value | None], label: str) ->
     separate = len(inputs) < 2 or inputs[1] is None
     if not separate and (second := inputs[1]) is not None:
         if second.data is None:
-            raise OnnxError(f"{walk.path}: node {label}: data decide the lengths of its parts; export them as constants")
+            raise OnnxError(
+                f"{walk.path}: node {label}: data decide the lengths of its parts; export them as constants"
+            )
         most = second.data.reshape(-1).tolist()
         if second.sizes:
             lengths = most

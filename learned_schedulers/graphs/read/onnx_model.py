@@ -52,6 +52,7 @@ def model_of(path: Path, sizes: Sizes) -> tuple[Any, dict[str, Value]]:
     Raises OnnxError that names all dimensions that are open, or says what is wrong with the file.
     """
     import onnx  # slow to import; most graphs are read from other files
+    import onnx.inliner
     from google.protobuf.message import DecodeError
 
     try:
@@ -64,13 +65,24 @@ def model_of(path: Path, sizes: Sizes) -> tuple[Any, dict[str, Value]]:
         raise OnnxError(f"{path}: this is not a complete ONNX model; export it again") from error
     if not model.HasField("graph"):
         raise OnnxError(f"{path}: this is not an ONNX model: it has no graph; export it again")
-    model.ir_version = max(model.ir_version, 4)  # from 4 on, constants need not be inputs; runtimes allow it in old files
+    model.ir_version = max(
+        model.ir_version, 4
+    )  # from 4 on, constants need not be inputs; runtimes allow it in old files
     weights = _without_weights(path, model)
     constants = {constant.name for constant in model.graph.initializer} | weights.keys()
     _set_sizes(path, model, sizes, constants)
+    shapeless = [
+        value.type.tensor_type
+        for value in model.graph.output
+        if value.type.HasField("tensor_type") and not value.type.tensor_type.HasField("shape")
+    ]
+    for kind in shapeless:
+        kind.shape.SetInParent()  # the checker asks for a shape; runtimes do not
     try:
         if not _of_runtime(model):
             onnx.checker.check_model(model)
+        for kind in shapeless:
+            kind.ClearField("shape")
         if model.functions:
             _check_functions(path, model)
             model = onnx.inliner.inline_local_functions(model)
@@ -232,7 +244,9 @@ def _check_functions(path: Path, model: Any) -> None:
                     nodes[key] = count(functions[key].node, (*inside, key))
                 total += nodes[key]
         if total > _MOST_NODES:
-            raise OnnxError(f"{path}: its functions become more than {_MOST_NODES:,} nodes; export the model without them")
+            raise OnnxError(
+                f"{path}: its functions become more than {_MOST_NODES:,} nodes; export the model without them"
+            )
         return total
 
     count(model.graph.node, ())

@@ -21,11 +21,47 @@ _FEW_ELEMENTS = 1024  # of a value that shape inference may need: shapes, axes, 
 _BITS = {"INT4": 4, "UINT4": 4, "FLOAT4E2M1": 4, "INT2": 2, "UINT2": 2}  # numpy stores them in whole bytes
 _FOLDED = {
     *("Abs", "Add", "And", "ArgMax", "ArgMin", "BitShift", "Cast", "CastLike", "Ceil", "Clip", "Compress", "Concat"),
-    *("ConstantOfShape", "Constant", "CumSum", "Div", "Equal", "Exp", "Expand", "Flatten", "Floor", "Gather", "Greater"),
-    *("GatherElements", "GatherND", "GreaterOrEqual", "Identity", "IsInf", "IsNaN", "Less", "LessOrEqual", "Log", "Max"),
+    *(
+        "ConstantOfShape",
+        "Constant",
+        "CumSum",
+        "Div",
+        "Equal",
+        "Exp",
+        "Expand",
+        "Flatten",
+        "Floor",
+        "Gather",
+        "Greater",
+    ),
+    *(
+        "GatherElements",
+        "GatherND",
+        "GreaterOrEqual",
+        "Identity",
+        "IsInf",
+        "IsNaN",
+        "Less",
+        "LessOrEqual",
+        "Log",
+        "Max",
+    ),
     *("Mean", "Min", "Mod", "Mul", "Neg", "NonZero", "Not", "OneHot", "Or", "Pad", "Pow", "Range", "Reciprocal"),
     *("ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceL1", "ReduceL2", "Relu", "Reshape"),
-    *("Round", "ScatterElements", "ScatterND", "Sign", "Slice", "Split", "Sqrt", "Squeeze", "Sub", "Sum", "Tile", "TopK"),
+    *(
+        "Round",
+        "ScatterElements",
+        "ScatterND",
+        "Sign",
+        "Slice",
+        "Split",
+        "Sqrt",
+        "Squeeze",
+        "Sub",
+        "Sum",
+        "Tile",
+        "TopK",
+    ),
     *("Transpose", "Trilu", "Unique", "Unsqueeze", "Where", "Xor"),
 }
 _FEWER = {"NonZero", "Compress", "Unique"}  # their results have at most (rank times) the elements of their inputs
@@ -178,7 +214,9 @@ def folded(
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            values: Sequence[Any] = ReferenceEvaluator(helper.make_model(graph, opset_imports=imports)).run(None, inputs)
+            values: Sequence[Any] = ReferenceEvaluator(helper.make_model(graph, opset_imports=imports)).run(
+                None, inputs
+            )
     except Exception:  # the evaluator may raise anything about odd inputs; then the value stays unknown
         return None
     results_in_order = iter(values)

@@ -132,7 +132,9 @@ class Walk:
                 value = replace(value, roots=roots or ((name, value.bytes if value.complete else 0),))
             results[name] = value
         if roots is not None:
-            if node.op_type == "DequantizeLinear" or (inputs and inputs[0] is not None and inputs[0].stored is not None):
+            if node.op_type == "DequantizeLinear" or (
+                inputs and inputs[0] is not None and inputs[0].stored is not None
+            ):
                 stored = self._stored(node, inputs)
                 results = {name: replace(value, stored=stored) for name, value in results.items()}
             scope.update({name: results[name] for name in outputs})
@@ -151,9 +153,7 @@ class Walk:
         number = self.operation(node, inputs, [results[n] if n in read_by else None for n in node.output], label)
         scope.update({name: replace(results[name], owner=number) for name in outputs})
 
-    def operation(
-        self, node: Any, inputs: Sequence[Value | None], outputs: Sequence[Value | None], label: str
-    ) -> int:
+    def operation(self, node: Any, inputs: Sequence[Value | None], outputs: Sequence[Value | None], label: str) -> int:
         """List an operation; its number."""
         try:
             cost = cost_of(Call(node, inputs, outputs))
@@ -258,9 +258,7 @@ class Walk:
         ] = None
         return value
 
-    def _roots(
-        self, node: Any, inputs: Sequence[Value | None], has_values: bool
-    ) -> tuple[tuple[str, int], ...] | None:
+    def _roots(self, node: Any, inputs: Sequence[Value | None], has_values: bool) -> tuple[tuple[str, int], ...] | None:
         """The constants that the results consist of; empty: they are new constants; None: they are computed."""
         values = [value for value in inputs if value is not None]
         if node.op_type in _RANDOM or (not has_values and any(value.roots is None for value in values)):
@@ -331,5 +329,3 @@ def index_of(value: Value | None) -> int | None:
     if value is None or value.data is None or value.data.size != 1:
         return None
     return int(np.asarray(value.data).reshape(-1)[0])
-
-
