@@ -48,8 +48,8 @@ def main(
     size: Annotated[
         list[str] | None,
         typer.Option(
-            help="Size that an ONNX file leaves open, like batch=8: of a dimension, of a tensor that depends on data, or "
-            "number of steps of a loop. Repeatable."
+            help="Size that an ONNX file leaves open, like batch=8: of a dimension, of a tensor that depends on data, "
+            "or number of steps of a loop. Repeatable."
         ),
     ] = None,
     input: Annotated[

@@ -68,7 +68,7 @@ def contrib_sizes(call: Call) -> list[Value]:
 
 
 def _width(call: Call) -> int:
-    """Width of MultiHeadAttention's result: that of its values, (batch, tokens, width) or (batch, heads, tokens, width)."""
+    """Width of MultiHeadAttention's result, by its values: (batch, tokens, width) or (batch, heads, tokens, width)."""
     values = call.sizes(2)
     return values[-1] if len(values) == 3 else values[1] * values[-1]
 

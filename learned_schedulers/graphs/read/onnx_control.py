@@ -1,8 +1,8 @@
 """Control flow and sequences of an ONNX model: what runs, how often, and what it costs.
 
-- If: the branch that a known condition chooses; otherwise the dearer one, by FLOPs and then by bytes, and a note says so.
+- If: the branch that a known condition chooses; otherwise the dearer one, by FLOPs and then by bytes, with a note.
 - Loop, Scan and SequenceMap: every step, if the number of steps follows from the file; a loop that data may end early
-  runs its largest number of steps. More than `_MOST_UNROLLED` operations become one operation with the cost of all steps.
+  runs its largest number of steps. More than `_MOST_UNROLLED` operations become one that costs as much as all steps.
 - Sequences: lists of tensors. Putting a tensor into a list or taking it out costs nothing.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 from learned_schedulers.graphs.read.onnx_costs import full_name
 from learned_schedulers.graphs.read.onnx_model import OnnxError
 from learned_schedulers.graphs.read.onnx_values import Value
-from learned_schedulers.graphs.read.onnx_walk import index_of, inner_scope, parts_of, same_sizes, subgraphs
+from learned_schedulers.graphs.read.onnx_walk import ODD, index_of, inner_scope, parts_of, same_sizes, subgraphs
 
 if TYPE_CHECKING:
     from learned_schedulers.graphs.read.onnx_walk import Scope, Walk
@@ -32,15 +32,16 @@ def control(walk: Walk, node: Any, scope: Scope, label: str) -> bool:
     """Walk the node if it is control flow or handles sequences; False if it is neither."""
     kind = full_name(node)
     inputs = [scope[name] if name else None for name in node.input]
-    if kind in _SEQUENCES:
-        outputs = _SEQUENCES[kind](walk, node, inputs, label)
-    elif kind in _CONTROL:
+    if kind in _SEQUENCES or kind in _CONTROL:
         try:
-            outputs = _CONTROL[kind](walk, node, inputs, scope, label)
-        except IndexError as error:
-            raise OnnxError(
-                f"{walk.path}: node {label} and its subgraph differ in their inputs; correct the model"
-            ) from error
+            if kind in _SEQUENCES:
+                outputs = _SEQUENCES[kind](walk, node, inputs, label)
+            else:
+                outputs = _CONTROL[kind](walk, node, inputs, scope, label)
+        except OnnxError:
+            raise
+        except ODD as error:
+            raise OnnxError(f"{walk.path}: node {label} has inputs that do not fit it; correct the model") from error
     elif subgraphs(node):
         raise OnnxError(
             f"{walk.path}: node {label} contains a subgraph, and {kind} is no operator that is read with one; export "
@@ -58,22 +59,22 @@ def _if(walk: Walk, node: Any, inputs: Sequence[Value | None], scope: Scope, lab
     branches = {attribute.name: attribute.g for attribute in node.attribute}
     condition = index_of(inputs[0])
 
-    def taken(name: str) -> list[Value]:
+    def results_of(name: str) -> list[Value]:
         if name not in branches:
             raise IndexError(name)
         return walk.graph(branches[name], inner_scope(scope), f"{label}/")
 
     if condition is not None:
-        return taken("then_branch" if condition else "else_branch")
+        return results_of("then_branch" if condition else "else_branch")
     marks, costs = walk.listing.marks(), {}
     for name in ("then_branch", "else_branch"):
-        taken(name)
+        results_of(name)
         new = walk.listing.costs[marks[0] :]
         costs[name] = (sum(cost[0] for cost in new), sum(cost[1] + cost[2] for cost in new))
         walk.listing.cut(marks)
     dearer = max(costs, key=lambda name: costs[name])
     walk.notes[f"If {label!r} depends on data and takes its dearer branch, {dearer}"] = None
-    return taken(dearer)
+    return results_of(dearer)
 
 
 def _loop(walk: Walk, node: Any, inputs: Sequence[Value | None], scope: Scope, label: str) -> list[Value]:
@@ -84,9 +85,9 @@ def _loop(walk: Walk, node: Any, inputs: Sequence[Value | None], scope: Scope, l
         limit = 0
     endless = limit is None or limit >= _ENDLESS
     name = node.name or next(iter(node.output), "")
-    given = walk.sizes.dimension(name)
-    if given is not None:
-        limit, endless = given, False
+    steps_by_user = walk.sizes.dimension(name)
+    if steps_by_user is not None:
+        limit, endless = steps_by_user, False
     names = [value.name for value in body.input]
     stacked: list[list[Value]] = [[] for _ in body.output[1 + len(states) :]]
 
@@ -94,15 +95,15 @@ def _loop(walk: Walk, node: Any, inputs: Sequence[Value | None], scope: Scope, l
         """Walk a step; whether another one follows, None if data decide."""
         nonlocal states
         inner = inner_scope(scope)
-        here = Value(_INT64, (), np.array(number, np.int64), roots=())
+        index = Value(_INT64, (), np.array(number, np.int64), roots=())
         truth = Value(_BOOL, (), np.array(True), roots=())
-        inner.update(zip(names, [here, truth, *states], strict=True))
+        inner.update(zip(names, [index, truth, *states], strict=True))
         results = walk.graph(body, inner, f"{label}[{number}]/")
         states = results[1 : 1 + len(states)]
         for part, value in zip(stacked, results[1 + len(states) :], strict=True):
             part.append(value)
-        known = index_of(results[0])
-        return None if known is None else bool(known)
+        again = index_of(results[0])
+        return None if again is None else bool(again)
 
     if len(names) != 2 + len(states):
         raise IndexError(len(names))
@@ -166,7 +167,7 @@ def _map(walk: Walk, node: Any, inputs: Sequence[Value | None], scope: Scope, la
 
 
 def _repeat(walk: Walk, step: Callable[[int], bool | None], limit: int | None, name: str, label: str) -> int:
-    """Walk so many steps, or until the condition is known to be false; their number. limit: None if nothing bounds it."""
+    """Walk so many steps, or until the condition is known to be false; their number. limit: None without a bound."""
     marks = walk.listing.marks()
     number, by_data = 0, False
     while limit is None or number < limit:

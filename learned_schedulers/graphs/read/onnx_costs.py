@@ -37,7 +37,7 @@ _PER_ELEMENT |= {f"ai.onnx.ml::{kind}" for kind in ("Normalizer", "Scaler", "Imp
 
 
 class Call(NamedTuple):
-    """An operator with its inputs and outputs; an input that is left out is None, an output that nothing reads is, too."""
+    """An operator with its inputs and outputs; inputs that are left out, and outputs that nothing reads, are None."""
 
     node: Any
     inputs: Sequence[Value | None]
@@ -130,7 +130,7 @@ def _product(weights: int = 1) -> Callable[[Call], float]:
 
 
 def _convolution(weights: int) -> Callable[[Call], float]:
-    """Weights (out, in / groups, *kernel). A deformable one, too: samples between pixels count as read, not computed."""
+    """Weights (out, in / groups, *kernel). A deformable one, too: its samples count as read, not computed."""
     return lambda call: 2.0 * call.result * prod(call.sizes(weights)[1:])
 
 
@@ -287,8 +287,8 @@ def _sorted(call: Call) -> float:
     """n log2 n comparisons (Unique), or n log2 k of the k largest (TopK)."""
     elements = prod(call.sizes(0))
     axis = int(call.attribute("axis", -1))
-    kept = call.outputs[0].sizes[axis] if call.node.op_type == "TopK" and call.outputs[0] is not None else elements
-    return elements * log2(max(kept, 2))
+    largest = call.outputs[0].sizes[axis] if call.node.op_type == "TopK" and call.outputs[0] is not None else elements
+    return elements * log2(max(largest, 2))
 
 
 def _window(call: Call) -> float:

@@ -49,8 +49,8 @@ def read_with_names(
 ) -> NamedGraph:
     """The graph of a file as of `read_onnx`, with the names of its operations in the file.
 
-    dimensions also has, by the tensor's name, the size that data decide (NonZero), and by the node's name the steps of a
-    loop. shapes: sizes of inputs, or of tensors inside whose sizes do not follow from the file: {"x": (1, 3, 48, 320)}.
+    dimensions: as there; also a size that data decide (NonZero), by the tensor's name, and the steps of a loop, by the
+    node's. shapes: sizes of inputs, or of tensors inside whose sizes do not follow from the file: {"x": (1, 3, 48)}.
     """
     sizes = Sizes(dimensions or {}, shapes or {})
     model, weights = model_of(path, sizes)

@@ -23,7 +23,7 @@ class OnnxError(ValueError):
 
 @dataclass
 class Sizes:
-    """The sizes that a user gives: of dimensions (or of the only unknown dimension of a tensor), and of whole tensors."""
+    """The sizes that a user gives: of dimensions (or of a tensor's only unknown dimension), and of whole tensors."""
 
     dimensions: Mapping[str, int]
     shapes: Mapping[str, tuple[int, ...]]
@@ -125,15 +125,16 @@ def _set_sizes(path: Path, model: Any, sizes: Sizes, constants: set[str]) -> Non
                 options[f"--input {value.name}={_EXAMPLE},3,48,320"] = None
                 continue
             kind.shape.SetInParent()
-            for size in shape:
-                kind.shape.dim.add(dim_value=size)
+            for length in shape:
+                kind.shape.dim.add(dim_value=length)
         dimensions = list(kind.shape.dim)
         if shape is not None and len(shape) != len(dimensions):
             raise OnnxError(
                 f"{path}: --input {value.name}={_listed(shape)}: this input has {len(dimensions)} dimensions, not "
                 f"{len(shape)}; give a size for each"
             )
-        nameless, names = [], []
+        nameless: list[int] = []
+        names: list[str] = []
         for place, dimension in enumerate(dimensions):
             fixed = dimension.HasField("dim_value") and dimension.dim_value >= 0
             if fixed and shape is not None and shape[place] != dimension.dim_value:
@@ -144,8 +145,8 @@ def _set_sizes(path: Path, model: Any, sizes: Sizes, constants: set[str]) -> Non
             if fixed:
                 continue
             name = dimension.dim_param
-            size = sizes.dimension(name) if name else None
-            size = shape[place] if shape is not None else size
+            by_name = sizes.dimension(name) if name else None
+            size = shape[place] if shape is not None else by_name
             if size is not None:
                 dimension.dim_value = size
                 sizes.of_inputs |= {name: size} if name else {}
@@ -213,7 +214,7 @@ def _of_runtime(model: Any) -> bool:
 
     def registered(kind: str, version: int | None) -> bool:
         try:
-            defs.get_schema(kind, *([] if version is None else [version]), "")
+            defs.get_schema(kind, "") if version is None else defs.get_schema(kind, version, "")
             return True
         except (defs.SchemaError, TypeError):
             return False

@@ -8,7 +8,7 @@ evaluator. Only operators that cannot make large results from small inputs are e
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from math import ceil, prod
@@ -214,9 +214,7 @@ def folded(
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            values: Sequence[Any] = ReferenceEvaluator(helper.make_model(graph, opset_imports=imports)).run(
-                None, inputs
-            )
+            values: Any = ReferenceEvaluator(helper.make_model(graph, opset_imports=imports)).run(None, inputs)
     except Exception:  # the evaluator may raise anything about odd inputs; then the value stays unknown
         return None
     results_in_order = iter(values)

@@ -26,6 +26,7 @@ _RANDOM = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLi
 _FLOAT = 1
 _MOST_BYTES = 2**63
 MOST_OPERATIONS = 1_000_000
+ODD = (IndexError, KeyError, ValueError, TypeError, AttributeError)  # what inputs and attributes that do not fit raise
 
 Scope = MutableMapping[str, Value]
 
@@ -144,9 +145,9 @@ class Walk:
             passed = {name: replace(results[name], owner=first.owner, roots=first.roots) for name in outputs}
             scope.update(passed)
             return
-        for name, value in zip(node.input, inputs, strict=True):
-            if name and value is not None:
-                self.check(node, name, value, label)
+        for name, part in zip(node.input, inputs, strict=True):
+            if part is not None:
+                self.check(node, name, part, label)
         for name in outputs:
             if name in read_by:
                 self.check(node, name, results[name], label)
@@ -157,7 +158,7 @@ class Walk:
         """List an operation; its number."""
         try:
             cost = cost_of(Call(node, inputs, outputs))
-        except (IndexError, ValueError, TypeError, AttributeError) as error:
+        except ODD as error:
             raise OnnxError(
                 f"{self.path}: node {label} has too few inputs, or inputs of too few dimensions; correct the model"
             ) from error
@@ -184,8 +185,8 @@ class Walk:
 
     def refuse(self, node: Any, name: str, value: Value, label: str) -> NoReturn:
         """Raises OnnxError with the operator, the reason, and what helps."""
-        known = node.domain in ("", "ai.onnx", "ai.onnx.ml")
-        reason = "its size depends on data" if known else f"{full_name(node)} is not an operator of ONNX itself"
+        of_onnx = node.domain in ("", "ai.onnx", "ai.onnx.ml")
+        reason = "its size depends on data" if of_onnx else f"{full_name(node)} is not an operator of ONNX itself"
         shape = value.shape or (8, 8)
         example = ",".join("8" if size is None else str(size) for size in shape)
         if value.shape is not None and list(value.shape).count(None) == 1:
@@ -214,23 +215,23 @@ class Walk:
             if whole and not all(results.get(name, Value()).complete for name in node.output[:1]):
                 for name, value in zip(node.output, contrib_sizes(call), strict=False):
                     results[name] = merged(results.get(name, Value()), value)
-        except (onnx.shape_inference.InferenceError, IndexError, RuntimeError, ValueError) as error:
+        except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError, RuntimeError, *ODD) as error:
             failure = one_line(error)
         for place, name in enumerate(node.output):
             if not name:
                 continue
             value = results.get(name, Value())
-            value = self._given(name, merged(value, hints.get(name, Value())), inputs)
+            value = self._by_user(name, merged(value, hints.get(name, Value())), inputs)
             if failure and not value.complete:
-                given = self.sizes.words()
-                remedy = f"give other sizes than {given}, or correct the model" if given else "correct the model"
+                options = self.sizes.words()
+                remedy = f"give other sizes than {options}, or correct the model" if options else "correct the model"
                 raise OnnxError(f"{self.path}: node {label}: {failure}; {remedy} and export it again")
             if not value.complete and value.items is None and whole:
                 value = self._largest(call, place, name, value)
             results[name] = value
         return results
 
-    def _given(self, name: str, value: Value, inputs: Sequence[Value | None]) -> Value:
+    def _by_user(self, name: str, value: Value, inputs: Sequence[Value | None]) -> Value:
         """The sizes that the user gives for a tensor whose sizes are not all known; it has its first input's type."""
         if value.complete:
             return value
@@ -247,7 +248,7 @@ class Walk:
     def _largest(self, call: Call, place: int, name: str, value: Value) -> Value:
         try:
             shape = largest_sizes(call, place)
-        except IndexError:
+        except ODD:
             return value
         if shape is None or not value.kind:
             return value

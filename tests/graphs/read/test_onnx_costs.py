@@ -26,8 +26,8 @@ class Case(NamedTuple):
     kind: str
     inputs: dict[str, Typed]
     flops: float
-    attributes: dict[str, Any] = {}  # noqa: RUF012 it is never changed
-    weights: dict[str, Typed] = {}  # noqa: RUF012
+    attributes: dict[str, Any] = {}
+    weights: dict[str, Typed] = {}
     output: int = FLOAT
     domain: str = ""
     opset: int = 23

@@ -103,8 +103,8 @@ def test_all_open_dimensions_are_named_at_once_and_can_be_given(tmp_path: Path) 
     for part in ("'x' leaves dimension 0", "'x' leaves dimension 2", "'z' leaves dimension 'same'", "'batch' open"):
         assert part in message
     assert message.endswith("give their sizes: --input x=8,3,8,64 --input z=8,8 --size batch=8")
-    given = read_with_names(path, dimensions={"batch": 8}, shapes={"x": (1, 3, 48, 64), "z": (2, 5)})
-    assert given.graph.bytes_written.tolist() == [4 * 3 * 48 * 64, 4 * 10, 4 * 16]
+    sized = read_with_names(path, dimensions={"batch": 8}, shapes={"x": (1, 3, 48, 64), "z": (2, 5)})
+    assert sized.graph.bytes_written.tolist() == [4 * 3 * 48 * 64, 4 * 10, 4 * 16]
     with pytest.raises(OnnxError, match="no dimension or tensor whose size is open is named 'typo'"):
         read_with_names(path, dimensions={"batch": 8, "typo": 3}, shapes={"x": (1, 3, 48, 64), "z": (2, 5)})
     with pytest.raises(OnnxError, match="the file fixes dimension 1 of this input at 3"):
@@ -177,7 +177,6 @@ def test_a_branch_is_chosen_by_a_known_condition_otherwise_the_dearer_is_taken(t
 def loop(steps: int, condition: bool) -> list[onnx.NodeProto]:
     inner = body(
         [N("MatMul", ["s", "s"], ["n"]), N("Identity", ["c"] if condition else ["d"], ["e"])]
-        + ([] if condition else [])
         + [N("Relu", ["n"], ["row"])],
         [("i", INT64, []), ("c", BOOL, []), ("s", FLOAT, [4, 4])],
         [("e", BOOL, []), ("n", FLOAT, [4, 4]), ("row", FLOAT, [4, 4])],
@@ -237,7 +236,7 @@ def test_functions_are_inlined_unless_they_never_end(tmp_path: Path) -> None:
     nodes = [N("Twice", ["x"], ["y"], domain="com.example")]
     graph = read_with_names(written(tmp_path, nodes, {"x": [4, 4]}, functions=[twice("Exp")])).graph
     assert graph.kinds == ("Exp", "Relu")
-    with pytest.raises(OnnxError, match="function 'Twice' calls itself"):
+    with pytest.raises(OnnxError, match="recursive"):
         read_with_names(written(tmp_path, nodes, {"x": [4, 4]}, functions=[twice("Twice")]))
 
 
