@@ -52,13 +52,16 @@ def main(
     ] = None,
     size: Annotated[
         list[str] | None,
-        typer.Option(help="Size of a dimension that an ONNX file leaves open, like batch=8. Repeatable."),
+        typer.Option(
+            help="Size that an ONNX file leaves open, like batch=8: of a dimension, of a tensor that depends on data, "
+            "or number of steps of a loop. Repeatable."
+        ),
     ] = None,
     input: Annotated[
         list[str] | None,
         typer.Option(
             help="Shape of an input of module:Class, like 8,3,99,99 or int64:8,128, or by name: tokens=int64:8,128, "
-            "batch.image=8,3,99,99 where batch is a dictionary. Repeatable."
+            "batch.image=8,3,99,99 where batch is a dictionary; of an ONNX file, like x=8,3,99,99. Repeatable."
         ),
     ] = None,
     training: Annotated[
@@ -252,10 +255,10 @@ def _read(model: str, sizes: list[str], inputs: list[str], options: dict[str, An
         from learned_schedulers.graphs.plans.module_export import export_module  # slow to import: torch's tracers
 
         return export_module(model, inputs, **{"training": False} | options)
-    if inputs or len(options) > 1:
-        words = ["--input"] * bool(inputs) + [f"--{name}" for name in options if name != "in_parts"]
+    if len(options) > 1:
+        words = ", ".join(f"--{name}" for name in options if name != "in_parts")
         raise ValueError(
-            f"{model}: {', '.join(words)}: for module:Class alone; leave them out, because a file has its own inputs"
+            f"{model}: {words}: for module:Class alone; leave it out, because a file has its own operations"
         )
     dimensions = {}
     for text in sizes:
@@ -263,7 +266,16 @@ def _read(model: str, sizes: list[str], inputs: list[str], options: dict[str, An
         if not name or not number.isdecimal() or not 0 < int(number) < 2**31:
             raise ValueError(f"--size {text}: write the dimension's name and an integer above 0, like batch=8")
         dimensions[name] = int(number)
-    return read_file(path, dimensions)
+    return read_file(path, dimensions, dict(_shape_of(text) for text in inputs))
+
+
+def _shape_of(text: str) -> tuple[str, tuple[int, ...]]:
+    """`x=1,3,48,320` -> the name and the sizes. Raises ValueError otherwise."""
+    name, _, listed = text.rpartition("=")
+    sizes = [size for size in listed.split(",") if size]
+    if not name or not all(size.isdecimal() and int(size) < 2**31 for size in sizes):
+        raise ValueError(f"--input {text}: a file's inputs have names; write NAME=1,3,48,320")
+    return name, tuple(int(size) for size in sizes)
 
 
 def _head(model: str, problem: Problem, source: Source, device: DeviceName, link: LinkName, tf32: bool) -> str:

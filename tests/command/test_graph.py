@@ -237,7 +237,9 @@ def test_bad_options(tmp_path: Path) -> None:
     assert "'pcie', 'nvlink'" in refused(RESNET, "--link", "string", code=2)
     assert "--devices" in refused(RESNET, "--devices", "0", code=2)
     assert "--size batch: write the dimension's name" in refused(RESNET, "--size", "batch")
-    assert "--input: for module:Class alone" in refused(RESNET, "--input", "3,4")
+    assert "--training: for module:Class alone" in refused(RESNET, "--training")
+    assert "write NAME=1,3,48,320" in refused(RESNET, "--input", "3,4")
+    assert "--size and --input are for ONNX files" in refused(RESNET, "--input", "x=3,4")
     assert "no_such_module" in refused("no_such_module:Class", "--input", "3,4")
     assert "another file has this name" in refused(RESNET, "--trace", RESNET)
     assert "another file has this name" in refused(

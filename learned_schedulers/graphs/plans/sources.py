@@ -32,7 +32,7 @@ class Source:
     memory: float | None = None  # bytes of each device; None: the device's own
     unpriced: tuple[str, ...] = ()  # operators, one for each operation whose cost follows from no rule
     types: tuple[str, ...] = ()  # n: of the numbers that a product multiplies, else ""; empty: all as float32
-    notes: tuple[str, ...] = ()  # sentences about what was assumed
+    notes: tuple[str, ...] = ()  # sentences about what was assumed: sizes, branches, steps, losses
     shared: SharedWeights = NO_SHARED
     lasting: np.ndarray | None = None  # (n,) bool: the result stays to the end
 
@@ -57,11 +57,18 @@ def on_devices(
     return linked(problem, LINKS[link]).mean
 
 
-def read_file(path: Path, dimensions: Mapping[str, int]) -> Source:
-    """The graph of an ONNX file or a workload, by the suffix. Raises ValueError that names file and node."""
+def read_file(path: Path, dimensions: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]] | None = None) -> Source:
+    """The graph of an ONNX file or a workload, by the suffix. Raises ValueError that names file and node.
+
+    dimensions, shapes: of an ONNX file, as of `read_with_names`.
+    """
     if path.suffix.lower() == ".onnx":
-        graph, names, unpriced = read_with_names(path, dimensions=dimensions)
-        return Source(graph, names, np.arange(len(graph)), unpriced=unpriced)
+        graph, names, unpriced, notes = read_with_names(path, dimensions=dimensions, shapes=shapes)
+        return Source(graph, names, np.arange(len(graph)), unpriced=unpriced, notes=notes)
+    if dimensions or shapes:
+        raise ValueError(
+            f"{path}: --size and --input are for ONNX files; leave them out, because a workload has its own"
+        )
     if path.suffix.lower() == ".json":
         return _profiled(path)
     raise ValueError(
