@@ -57,8 +57,8 @@ def export_module(
 
     It imports the module, which runs the user's code; the current folder comes first in the search path.
     inputs: shapes like `32,3,224,224` (float32), with a type, `int64:16,128`, or with the name of an argument;
-    loss, attention, in_parts: see `losses.py` and `export.Way`; costs: a file (own_costs.py); optimizer: see `module_memory.py`. Raises ValueError that
-    says what failed.
+    loss, attention, in_parts: see `losses.py` and `export.Way`; costs: a file (own_costs.py); optimizer: see
+    `module_memory.py`. Raises ValueError that says what failed.
     """
     entries = [input_of(text) for text in inputs]
     if not entries:

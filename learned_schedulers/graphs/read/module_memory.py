@@ -79,6 +79,6 @@ def _weight_name(node: fx.Node) -> str:
 def _results(nodes: fx.Graph) -> Iterator[tuple[fx.Node, object]]:
     """The results of a module, gradients among them, with their descriptors."""
     (output,) = (node for node in nodes.nodes if node.op == "output")
-    for node, descriptor in zip(output.args[0], output.meta["desc"], strict=True):  # type: ignore[arg-type]
+    for node, descriptor in zip(output.args[0], output.meta["desc"], strict=True):
         if isinstance(node, fx.Node):
             yield node, descriptor

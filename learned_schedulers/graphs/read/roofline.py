@@ -31,9 +31,9 @@ def problem_of(
 ) -> Problem:
     """The graph on `devices` devices of this kind, without transfers.
 
-    memory: bytes of each device, by default those of `device`; rates: as of `seconds`; shared, lasting: of the problem. If the whole graph fits one
-    device, the problem's memory is unlimited, which is equivalent. Run times that the graph brings along take
-    precedence over the roofline. Raises ValueError if neither the graph nor a device gives run times.
+    memory: bytes of each device, by default those of `device`; rates: as of `seconds`; shared, lasting: of the problem.
+    If the whole graph fits one device, the problem's memory is unlimited, which is equivalent. Run times that the graph
+    brings along take precedence over the roofline. Raises ValueError if neither the graph nor a device gives run times.
     """
     has_seconds = len(graph.seconds) == len(graph)
     if not has_seconds and device is None:
