@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from learned_schedulers.graphs.devices import simulator
 from learned_schedulers.graphs.devices.simulator import run
 from learned_schedulers.graphs.problems.problem import GraphArrays, Problem
 
@@ -55,12 +54,10 @@ def evaluated(problem: Problem, orders: np.ndarray, placements: np.ndarray) -> E
     fault = run(graph, graph.seconds, problem.devices, orders, placements, ends)
     if fault >= 0:
         raise ValueError(f"schedule {fault // len(problem)} is not valid: the fault is in slot {fault % len(problem)}")
-    if len(problem.shared.readers) or problem.lasting is not None:
-        most = [simulator.peaks(problem, *schedule) for schedule in zip(orders, placements, strict=True)]
-        peaks = np.array(most).reshape(len(placements), problem.devices)
-    else:
-        peaks = np.zeros((len(placements), problem.devices))
-        _peaks(graph, problem.sizes, problem.weights, placements, ends, peaks)
+    lasting = np.zeros(len(problem), bool) if problem.lasting is None else problem.lasting
+    shared = (problem.shared.weights, problem.shared.sizes)
+    peaks = np.zeros((len(placements), problem.devices))
+    _peaks(graph, problem.sizes, problem.weights, lasting, shared, placements, ends, peaks)
     return Evaluated(orders, placements, ends.max(1, initial=0.0), ends, peaks, problem.memory)
 
 
@@ -69,20 +66,41 @@ def _peaks(
     graph: GraphArrays,
     sizes: np.ndarray,
     weights: np.ndarray,
+    lasting: np.ndarray,
+    shared: tuple[np.ndarray, np.ndarray],
     placements: np.ndarray,
     ends: np.ndarray,
     peaks: np.ndarray,
 ) -> None:
-    """Fill peaks, (S, m). Results occupy memory by the rules of `simulator.residencies`."""
+    """Fill peaks, (S, m). Results occupy memory by the rules of `simulator.residencies`.
+
+    lasting: (n,) bool; shared: (K,) numbers and (K,) bytes of the weights, as in SharedWeights.
+    """
     offsets, children, seconds, delays = graph.child_offsets, graph.children, graph.seconds, graph.delays
     n_devices, n = peaks.shape[1], len(seconds)
-    most = n + min(len(children), n * (n_devices - 1))  # results and their copies on other devices
+    numbers, weight_sizes = shared
+    # Results and their copies on other devices, and copies of weights.
+    most = n + min(len(children), n * (n_devices - 1)) + len(numbers)
+    sent = np.zeros((numbers.max() + 1 if len(numbers) else 0, n_devices))  # end of the last reader of a weight's copy
     times, changes, devices = np.empty(2 * most), np.empty(2 * most), np.empty(2 * most, np.int32)
     begins = np.empty(most)
     last = np.empty(n_devices)  # end of a result's last reader on each device
     for s in range(len(placements)):
         placement, end = placements[s], ends[s]
         count = 0
+        makespan = 0.0 if n == 0 else end.max()
+        sent[:] = -1.0
+        for i in range(n):
+            for read in range(graph.read_offsets[i], graph.read_offsets[i + 1]):
+                if placement[i] != placement[graph.read_firsts[read]]:
+                    sent[numbers[read], placement[i]] = max(sent[numbers[read], placement[i]], end[i])
+        for read in range(len(numbers)):
+            for device in range(n_devices):
+                if sent[numbers[read], device] >= 0.0:
+                    begins[count], times[count] = 0.0, sent[numbers[read], device]
+                    changes[count], devices[count] = -weight_sizes[read], device
+                    sent[numbers[read], device] = -1.0
+                    count += 1
         for i in range(n):
             last[:] = -1.0
             for edge in range(offsets[i], offsets[i + 1]):
@@ -95,6 +113,8 @@ def _peaks(
                     begins[count], times[count] = end[i], last[device]
                     changes[count], devices[count] = -sizes[i], device
                     count += 1
+            if lasting[i]:
+                release = makespan
             begins[count], times[count] = end[i] - seconds[i], release
             changes[count], devices[count] = -sizes[i], placement[i]
             count += 1

@@ -108,6 +108,15 @@ def peaks(problem: Problem, order: np.ndarray, placement: np.ndarray) -> np.ndar
     return most + np.bincount(placement, problem.weights, problem.devices)
 
 
+def sent_weights(problem: Problem, placement: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """W weights on devices that are not those of their first readers: (W,) devices, (W,) bytes. placement: (n,)."""
+    shared = problem.shared
+    away = placement[shared.readers] != placement[shared.firsts]
+    copies = shared.weights[away] * problem.devices + placement[shared.readers[away]]
+    copies, first = np.unique(copies, return_index=True)
+    return copies % problem.devices, shared.sizes[away][first]
+
+
 class Residencies(NamedTuple):
     """R stays of a result in the memory of a device."""
 

@@ -63,8 +63,16 @@ def read_file(path: Path, dimensions: Mapping[str, int], shapes: Mapping[str, tu
     dimensions, shapes: of an ONNX file, as of `read_with_names`.
     """
     if path.suffix.lower() == ".onnx":
-        graph, names, unpriced, notes = read_with_names(path, dimensions=dimensions, shapes=shapes)
-        return Source(graph, names, np.arange(len(graph)), unpriced=unpriced, notes=notes)
+        read = read_with_names(path, dimensions=dimensions, shapes=shapes)
+        return Source(
+            read.graph,
+            read.names,
+            np.arange(len(read.graph)),
+            unpriced=read.unpriced,
+            notes=read.notes,
+            shared=read.shared,
+            lasting=read.lasting,
+        )
     if dimensions or shapes:
         raise ValueError(
             f"{path}: --size and --input are for ONNX files; leave them out, because a workload has its own"

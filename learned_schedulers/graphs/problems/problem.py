@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -54,6 +55,17 @@ class SharedWeights:
     readers: np.ndarray  # (K,) int64 operation, ascending
     firsts: np.ndarray  # (K,) int64 operation that reads the weight first
     sizes: np.ndarray  # (K,) float64 bytes of the weight
+
+    @classmethod
+    def of(cls, readers: Iterable[tuple[Sequence[int], int]]) -> SharedWeights:
+        """Of each weight: the operations that read it, ascending and each once, and its bytes."""
+        rows = [
+            (number, later, operations[0], size)
+            for number, (operations, size) in enumerate(readers)
+            for later in operations[1:]
+        ]
+        table = np.array(sorted(rows, key=lambda row: row[1]), np.int64).reshape(-1, 4)
+        return cls(table[:, 0], table[:, 1], table[:, 2], table[:, 3].astype(float))
 
 
 NO_SHARED = SharedWeights(*[np.zeros(0, np.int64)] * 3, sizes=np.zeros(0))

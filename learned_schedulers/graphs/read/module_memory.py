@@ -50,15 +50,8 @@ def memory_of(nodes: fx.Graph, optimiser: Optimiser = "sgd") -> ModuleMemory:
     states = np.zeros(len(numbers), np.int64)
     for name in trained & readers.keys():
         states[readers[name][0]] += _STATES[optimiser] * bytes_of(value_of(weights[name]))
-    rows = [
-        (number, later, operations[0], bytes_of(value_of(weights[name])))
-        for number, (name, operations) in enumerate(readers.items())
-        for later in operations[1:]
-    ]
-    table = np.array(sorted(rows, key=lambda row: row[1]), np.int64).reshape(-1, 4)
-    return ModuleMemory(
-        SharedWeights(table[:, 0], table[:, 1], table[:, 2], table[:, 3].astype(float)), lasting, states
-    )
+    shared = SharedWeights.of((operations, bytes_of(value_of(weights[name]))) for name, operations in readers.items())
+    return ModuleMemory(shared, lasting, states)
 
 
 def _origin(node: fx.Node) -> fx.Node:

@@ -197,15 +197,15 @@ def _as_steps(walk: Walk, marks: tuple[int, ...], steps: int, label: str) -> Non
     listing, first = walk.listing, marks[0]
     flops, read, written, kept_bytes = np.array(listing.costs[first:], np.float64).reshape(-1, 4).sum(0)
     outside = sorted({(source, first) for source, target in listing.edges[marks[3] :] if source < first})
-    unpriced, counted = listing.unpriced[marks[4] :], listing.counted[marks[5] :]
+    unpriced, reads = listing.unpriced[marks[4] :], listing.reads[marks[5] :]
     listing.cut(marks)
     listing.kinds.append(label.rpartition("(")[2].rstrip(")"))
     listing.labels.append(f"{label}, {steps} steps")
     listing.costs.append((flops * steps, int(read * steps), int(written * steps), int(kept_bytes)))
     listing.edges += outside
     listing.unpriced += unpriced
-    listing.counted += counted
-    listing.in_counted |= set(counted)
+    for _, name, size in reads:
+        listing.add_read(first, name, size)
 
 
 def _stacked(walk: Walk, outputs: Any, values: list[list[Value]], steps: int, label: str) -> list[Value]:

@@ -8,16 +8,17 @@ operations, onnx_costs.py prices them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from learned_schedulers.graphs.problems.problem import SharedWeights
 from learned_schedulers.graphs.read.graph import Graph, Operations, graph
 from learned_schedulers.graphs.read.onnx_model import OnnxError, Sizes, model_of
 from learned_schedulers.graphs.read.onnx_values import Value, of_type
-from learned_schedulers.graphs.read.onnx_walk import Walk
+from learned_schedulers.graphs.read.onnx_walk import Walk, parts_of
 
 __all__ = ["NamedGraph", "OnnxError", "read_onnx", "read_with_names"]
 
@@ -29,6 +30,8 @@ class NamedGraph(NamedTuple):
     names: tuple[str, ...]  # n: of the operations in the file
     unpriced: tuple[str, ...]  # operators, one for each operation whose FLOPs follow from no rule (cost_rules.py)
     notes: tuple[str, ...]  # sentences that say what was assumed where data decide: sizes, branches, steps
+    shared: SharedWeights
+    lasting: np.ndarray  # (n,) bool: an output of the model
 
 
 def read_onnx(path: Path, family: str | None = None, dimensions: Mapping[str, int] | None = None) -> Graph:
@@ -58,7 +61,7 @@ def read_with_names(
     walk = Walk(path, sizes, opsets)
     scope: dict[str, Value] = {value.name: of_type(value.type) for value in model.graph.input} | weights
     try:
-        walk.graph(model.graph, scope)
+        outputs = walk.graph(model.graph, scope)
     except RecursionError as error:
         raise OnnxError(f"{path}: its subgraphs are nested too deeply; export it without control flow") from error
     if unused := [name for name in (*sizes.dimensions, *sizes.shapes) if name not in sizes.used]:
@@ -75,4 +78,19 @@ def read_with_names(
     except ValueError as error:
         raise OnnxError(f"{path}: {error}") from error
     names = tuple(listing.labels[i] for i in order)
-    return NamedGraph(onnx_graph, names, tuple(listing.unpriced), tuple(walk.notes))
+    places = np.argsort(order)  # of the listed operations in the graph
+    lasting = np.zeros(len(onnx_graph), bool)
+    lasting[[places[value.owner] for value in parts_of(outputs) if value.owner is not None]] = True
+    return NamedGraph(
+        onnx_graph, names, tuple(listing.unpriced), tuple(walk.notes), _shared(listing.reads, places), lasting
+    )
+
+
+def _shared(reads: Iterable[tuple[int, str, int]], places: np.ndarray) -> SharedWeights:
+    """The constants that several operations read. places: of the listed operations in the graph."""
+    readers: dict[str, set[int]] = {}
+    sizes: dict[str, int] = {}
+    for number, name, size in reads:
+        readers.setdefault(name, set()).add(int(places[number]))
+        sizes[name] = size
+    return SharedWeights.of((sorted(numbers), sizes[name]) for name, numbers in readers.items())

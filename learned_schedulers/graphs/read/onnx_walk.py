@@ -40,18 +40,20 @@ class Listing:
     costs: list[tuple[float, int, int, int]] = field(default_factory=list)  # FLOPs; bytes read, written, kept
     edges: list[tuple[int, int]] = field(default_factory=list)
     unpriced: list[str] = field(default_factory=list)
-    counted: list[str] = field(default_factory=list)  # constants whose bytes belong to an operation
-    in_counted: set[str] = field(default_factory=set)
+    reads: list[tuple[int, str, int]] = field(default_factory=list)  # operation, constant, bytes
+    in_reads: set[str] = field(default_factory=set)
 
-    def new_constants(self, values: Iterable[Value]) -> int:
-        """Bytes of the constants among these values that no operation before has; from now on one has them."""
+    def read_constants(self, values: Iterable[Value], number: int) -> int:
+        """Note that an operation reads the constants among these values; bytes of those that it is the first to read."""
         total = 0
         for name, size in (root for value in values for root in value.roots or ()):
-            if name not in self.in_counted:
-                self.in_counted.add(name)
-                self.counted.append(name)
-                total += size
+            total += 0 if name in self.in_reads else size
+            self.add_read(number, name, size)
         return total
+
+    def add_read(self, number: int, name: str, size: int) -> None:
+        self.in_reads.add(name)
+        self.reads.append((number, name, size))
 
     def marks(self) -> tuple[int, ...]:
         return tuple(len(part) for part in self._parts())
@@ -60,10 +62,10 @@ class Listing:
         """Forget what was listed behind these marks."""
         for part, mark in zip(self._parts(), marks, strict=True):
             del part[mark:]
-        self.in_counted = set(self.counted)
+        self.in_reads = {name for _, name, _ in self.reads}
 
     def _parts(self) -> tuple[list[Any], ...]:
-        return self.kinds, self.labels, self.costs, self.edges, self.unpriced, self.counted
+        return self.kinds, self.labels, self.costs, self.edges, self.unpriced, self.reads
 
 
 class Walk:
@@ -142,6 +144,8 @@ class Walk:
             return
         if full_name(node) in _FREE and inputs and inputs[0] is not None:
             first = inputs[0]
+            if first.complete and results[outputs[0]].complete and results[outputs[0]].elements != first.elements:
+                self._wrong(f"node {label} makes {results[outputs[0]].sizes} of {first.sizes}, which does not fit")
             passed = {name: replace(results[name], owner=first.owner, roots=first.roots) for name in outputs}
             scope.update(passed)
             return
@@ -170,7 +174,7 @@ class Walk:
         """List an operation of this cost; its number."""
         number, values = len(self.listing.kinds), parts_of(inputs)
         self.listing.edges += [(value.owner, number) for value in values if value.owner is not None]
-        kept_bytes = self.listing.new_constants(values)
+        kept_bytes = self.listing.read_constants(values, number)
         self.listing.kinds.append(kind)
         self.listing.labels.append(label)
         self.listing.costs.append((*cost, kept_bytes))
@@ -223,13 +227,17 @@ class Walk:
             value = results.get(name, Value())
             value = self._by_user(name, merged(value, hints.get(name, Value())), inputs)
             if failure and not value.complete:
-                options = self.sizes.words()
-                remedy = f"give other sizes than {options}, or correct the model" if options else "correct the model"
-                raise OnnxError(f"{self.path}: node {label}: {failure}; {remedy} and export it again")
+                self._wrong(f"node {label}: {failure}")
             if not value.complete and value.items is None and whole:
                 value = self._largest(call, place, name, value)
             results[name] = value
         return results
+
+    def _wrong(self, reason: str) -> NoReturn:
+        """Raises OnnxError for sizes that do not fit each other."""
+        options = self.sizes.words()
+        remedy = f"give other sizes than {options}, or correct the model" if options else "correct the model"
+        raise OnnxError(f"{self.path}: {reason}; {remedy} and export it again")
 
     def _by_user(self, name: str, value: Value, inputs: Sequence[Value | None]) -> Value:
         """The sizes that the user gives for a tensor whose sizes are not all known; it has its first input's type."""

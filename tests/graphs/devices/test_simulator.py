@@ -38,6 +38,8 @@ def test_as_the_oracle_on_random_schedules(seed: int) -> None:
     rng = np.random.default_rng(seed)
     for _ in range(15):
         problem = drawn.problem(rng, int(rng.integers(1, 20)), int(rng.integers(1, 5)), float(rng.random()))
+        if rng.random() < 0.5:
+            problem = drawn.with_sharing(problem, rng)
         orders, placements = drawn.schedules(problem, rng, 5)
         seconds = makespans(problem, orders, placements)
         for order, placement, makespan in zip(orders, placements, seconds, strict=True):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
+from learned_schedulers.graphs.problems.problem import Edges, Problem, SharedWeights, Transfers
 
 
 def problem(rng: np.random.Generator, n: int = 12, devices: int = 3, density: float = 0.25) -> Problem:
@@ -20,6 +22,14 @@ def problem(rng: np.random.Generator, n: int = 12, devices: int = 3, density: fl
         transfers=Transfers(slope=float(rng.random()), delay=float(rng.random())),
         weight_bytes=rng.random(n),
     )
+
+
+def with_sharing(problem: Problem, rng: np.random.Generator) -> Problem:
+    """The same with up to four weights that several operations read, and some results that stay to the end."""
+    n = len(problem)
+    readers = [sorted(rng.choice(n, rng.integers(1, n + 1), replace=False).tolist()) for _ in range(rng.integers(5))]
+    shared = SharedWeights.of((numbers, int(rng.integers(4))) for numbers in readers)
+    return replace(problem, shared=shared, lasting=rng.random(n) < 0.3)
 
 
 def renumbered(problem: Problem, order: np.ndarray) -> Problem:
