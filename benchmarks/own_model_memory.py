@@ -15,6 +15,7 @@ predicted_bytes, and error, their difference over the measured ones; and the med
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -69,7 +70,7 @@ class Transformer(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        layers = [nn.TransformerEncoderLayer(256, 4, 1024, dropout=0.0, batch_first=True) for _ in range(4)]
+        layers = [nn.TransformerEncoderLayer(256, 4, 1024, dropout=0.1, batch_first=True) for _ in range(4)]
         self.layers, self.head = nn.Sequential(*layers), nn.Linear(256, _CLASSES)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -95,8 +96,7 @@ class Convolutions(nn.Module):
         super().__init__()
         widths = [3, 32, 64, 128, 256]
         self.parts = nn.ModuleList(
-            nn.Sequential(nn.Conv2d(a, b, 3, 2, 1), nn.BatchNorm2d(b), nn.ReLU())
-            for a, b in zip(widths, widths[1:], strict=False)
+            nn.Sequential(nn.Conv2d(a, b, 3, 2, 1), nn.BatchNorm2d(b), nn.ReLU()) for a, b in pairwise(widths)
         )
         self.head = nn.Linear(256, _CLASSES)
 

@@ -140,7 +140,9 @@ def test_options_of_modules_alone(modules: Path) -> None:
     assert "loss of the training step: cross-entropy of the last dimension of output output" in (
         run(*words, "--training").stdout
     )
-    assert "--loss sum: only a training step has a loss; add --training" in refused(*words, "--loss", "sum")
+    assert "--loss sum: only a training step has a loss and an optimizer; add --training" in refused(
+        *words, "--loss", "sum"
+    )
     assert "mine.onnx: --costs: for module:Class alone" in refused("mine.onnx", "--costs", "costs.json")
     assert "--tf32: the data sheet of the v100 has no tf32" in refused(*words, "--tf32")
     assert "leave out --loss" in refused(*words, "--training", "--loss", "sum", "--fuse")

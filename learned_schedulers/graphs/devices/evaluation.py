@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -54,19 +55,29 @@ def evaluated(problem: Problem, orders: np.ndarray, placements: np.ndarray) -> E
     fault = run(graph, graph.seconds, problem.devices, orders, placements, ends)
     if fault >= 0:
         raise ValueError(f"schedule {fault // len(problem)} is not valid: the fault is in slot {fault % len(problem)}")
-    lasting = np.zeros(len(problem), bool) if problem.lasting is None else problem.lasting
+    readers = problem.parts.readers
+    parts = _Parts(problem.parts.owners, problem.parts.sizes, readers.offsets, readers.targets, problem.parts.lasting)
     shared = (problem.shared.weights, problem.shared.sizes)
     peaks = np.zeros((len(placements), problem.devices))
-    _peaks(graph, problem.sizes, problem.weights, lasting, shared, placements, ends, peaks)
+    _peaks(graph, parts, problem.weights, shared, placements, ends, peaks)
     return Evaluated(orders, placements, ends.max(1, initial=0.0), ends, peaks, problem.memory)
+
+
+class _Parts(NamedTuple):
+    """The arrays of `problem.Parts` for compiled code."""
+
+    owners: np.ndarray
+    sizes: np.ndarray
+    offsets: np.ndarray
+    readers: np.ndarray
+    lasting: np.ndarray
 
 
 @njit(cache=True, nogil=True)
 def _peaks(
     graph: GraphArrays,
-    sizes: np.ndarray,
+    parts: _Parts,
     weights: np.ndarray,
-    lasting: np.ndarray,
     shared: tuple[np.ndarray, np.ndarray],
     placements: np.ndarray,
     ends: np.ndarray,
@@ -74,13 +85,14 @@ def _peaks(
 ) -> None:
     """Fill peaks, (S, m). Results occupy memory by the rules of `simulator.residencies`.
 
-    lasting: (n,) bool; shared: (K,) numbers and (K,) bytes of the weights, as in SharedWeights.
+    shared: (K,) numbers and (K,) bytes of the weights, as in SharedWeights.
     """
-    offsets, children, seconds, delays = graph.child_offsets, graph.children, graph.seconds, graph.delays
+    owners, sizes, offsets, readers, lasting = parts
+    seconds, delays = graph.seconds, graph.delays
     n_devices, n = peaks.shape[1], len(seconds)
     numbers, weight_sizes = shared
-    # Results and their copies on other devices, and copies of weights.
-    most = n + min(len(children), n * (n_devices - 1)) + len(numbers)
+    # Parts of results and their copies on other devices, and copies of weights.
+    most = len(owners) + min(len(readers), len(owners) * (n_devices - 1)) + len(numbers)
     sent = np.zeros((numbers.max() + 1 if len(numbers) else 0, n_devices))  # end of the last reader of a weight's copy
     times, changes, devices = np.empty(2 * most), np.empty(2 * most), np.empty(2 * most, np.int32)
     begins = np.empty(most)
@@ -101,22 +113,23 @@ def _peaks(
                     changes[count], devices[count] = -weight_sizes[read], device
                     sent[numbers[read], device] = -1.0
                     count += 1
-        for i in range(n):
+        for part in range(len(owners)):
+            i = owners[part]
             last[:] = -1.0
-            for edge in range(offsets[i], offsets[i + 1]):
-                device = placement[children[edge]]
-                last[device] = max(last[device], end[children[edge]])
+            for edge in range(offsets[part], offsets[part + 1]):
+                device = placement[readers[edge]]
+                last[device] = max(last[device], end[readers[edge]])
             release = max(end[i], last[placement[i]])  # of the result on the device that computes it
             for device in range(n_devices):
                 if device != placement[i] and last[device] >= 0.0:
                     release = max(release, end[i] + delays[i])
                     begins[count], times[count] = end[i], last[device]
-                    changes[count], devices[count] = -sizes[i], device
+                    changes[count], devices[count] = -sizes[part], device
                     count += 1
-            if lasting[i]:
+            if lasting[part]:
                 release = makespan
             begins[count], times[count] = end[i] - seconds[i], release
-            changes[count], devices[count] = -sizes[i], placement[i]
+            changes[count], devices[count] = -sizes[part], placement[i]
             count += 1
         # Memory freed at a time is available at that time: ends come before begins, and the sort is stable.
         times[count : 2 * count] = begins[:count]

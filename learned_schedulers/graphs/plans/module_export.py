@@ -87,7 +87,7 @@ def export_module(
         types=tuple(prices.number_type(node) for node in nodes),
         notes=tuple(_notes(trace, graph.kinds, prices)),
         shared=memory.shared,
-        lasting=memory.lasting,
+        results=memory.results,
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from learned_schedulers.graphs.devices.number_rates import rates_of
 from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, DeviceName, LinkName
 from learned_schedulers.graphs.devices.targets import linked
-from learned_schedulers.graphs.problems.problem import NO_SHARED, Problem, SharedWeights
+from learned_schedulers.graphs.problems.problem import NO_SHARED, Parts, Problem, SharedWeights
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.onnx_files import read_with_names
 from learned_schedulers.graphs.read.roofline import problem_of
@@ -34,7 +34,7 @@ class Source:
     types: tuple[str, ...] = ()  # n: of the numbers that a product multiplies, else ""; empty: all as float32
     notes: tuple[str, ...] = ()  # sentences about what was assumed: sizes, branches, steps, losses
     shared: SharedWeights = NO_SHARED
-    lasting: np.ndarray | None = None  # (n,) bool: the result stays to the end
+    results: Parts | None = None  # of the problem
 
 
 def on_devices(
@@ -52,7 +52,7 @@ def on_devices(
     room = source.memory if memory is None else memory * 1e9
     rates = rates_of(source.types or ("float32",) * len(source.graph), device, tf32)
     problem = problem_of(
-        source.graph, devices or source.devices, DEVICES[device], room, rates, source.shared, source.lasting
+        source.graph, devices or source.devices, DEVICES[device], room, rates, source.shared, source.results
     )
     return linked(problem, LINKS[link]).mean
 
@@ -71,7 +71,7 @@ def read_file(path: Path, dimensions: Mapping[str, int], shapes: Mapping[str, tu
             unpriced=read.unpriced,
             notes=read.notes,
             shared=read.shared,
-            lasting=read.lasting,
+            results=read.results,
         )
     if dimensions or shapes:
         raise ValueError(

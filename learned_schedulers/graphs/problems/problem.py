@@ -68,7 +68,17 @@ class SharedWeights:
         return cls(table[:, 0], table[:, 1], table[:, 2], table[:, 3].astype(float))
 
 
-NO_SHARED = SharedWeights(*[np.zeros(0, np.int64)] * 3, sizes=np.zeros(0))
+NO_SHARED = SharedWeights.of([])
+
+
+@dataclass(frozen=True)
+class Parts:
+    """R parts of the results of n operations. Each occupies memory until its readers have ended."""
+
+    owners: np.ndarray  # (R,) int64 operation whose result it is a part of, ascending
+    sizes: np.ndarray  # (R,) float64 bytes
+    readers: Edges  # from parts to operations
+    lasting: np.ndarray  # (R,) bool: it stays on its device to the end
 
 
 class GraphArrays(NamedTuple):
@@ -101,7 +111,7 @@ class Problem:
     weight_bytes: np.ndarray | None = None  # (n,) float64: weights occupy its device all the time; None: no weights
     memory: float = np.inf  # bytes of each device
     shared: SharedWeights = NO_SHARED  # weights count on the device of their first reader; here are the other readers
-    lasting: np.ndarray | None = None  # (n,) bool: its result stays on its device to the end; None: none does
+    results: Parts | None = None  # what is freed one by one; None: each result as a whole, and none lasts
 
     def __post_init__(self) -> None:
         n = len(self.seconds)
@@ -127,6 +137,13 @@ class Problem:
     def weights(self) -> np.ndarray:
         """(n,) bytes of weights of each operation."""
         return np.zeros(len(self.seconds)) if self.weight_bytes is None else self.weight_bytes
+
+    @cached_property
+    def parts(self) -> Parts:
+        """The parts of all results."""
+        if self.results is not None:
+            return self.results
+        return Parts(np.arange(len(self)), self.sizes, self.children, np.zeros(len(self), bool))
 
     @cached_property
     def parents(self) -> Edges:

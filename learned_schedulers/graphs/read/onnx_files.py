@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from learned_schedulers.graphs.problems.problem import SharedWeights
+from learned_schedulers.graphs.problems.problem import Parts, SharedWeights
 from learned_schedulers.graphs.read.graph import Graph, Operations, graph
 from learned_schedulers.graphs.read.onnx_model import OnnxError, Sizes, model_of
 from learned_schedulers.graphs.read.onnx_values import Value, of_type
@@ -31,7 +31,7 @@ class NamedGraph(NamedTuple):
     unpriced: tuple[str, ...]  # operators, one for each operation whose FLOPs follow from no rule (cost_rules.py)
     notes: tuple[str, ...]  # sentences that say what was assumed where data decide: sizes, branches, steps
     shared: SharedWeights
-    lasting: np.ndarray  # (n,) bool: an output of the model
+    results: Parts  # outputs of the model stay to the end
 
 
 def read_onnx(path: Path, family: str | None = None, dimensions: Mapping[str, int] | None = None) -> Graph:
@@ -81,9 +81,10 @@ def read_with_names(
     places = np.argsort(order)  # of the listed operations in the graph
     lasting = np.zeros(len(onnx_graph), bool)
     lasting[[places[value.owner] for value in parts_of(outputs) if value.owner is not None]] = True
-    return NamedGraph(
-        onnx_graph, names, tuple(listing.unpriced), tuple(walk.notes), _shared(listing.reads, places), lasting
-    )
+    written_bytes = onnx_graph.bytes_written.astype(np.float64)
+    results = Parts(np.arange(len(onnx_graph)), written_bytes, onnx_graph.children, lasting)
+    shared = _shared(listing.reads, places)
+    return NamedGraph(onnx_graph, names, tuple(listing.unpriced), tuple(walk.notes), shared, results)
 
 
 def _shared(reads: Iterable[tuple[int, str, int]], places: np.ndarray) -> SharedWeights:

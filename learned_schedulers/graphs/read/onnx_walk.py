@@ -44,7 +44,7 @@ class Listing:
     in_reads: set[str] = field(default_factory=set)
 
     def read_constants(self, values: Iterable[Value], number: int) -> int:
-        """Note that an operation reads the constants among these values; bytes of those that it is the first to read."""
+        """Note that an operation reads the constants among these values; bytes of those that none before it read."""
         total = 0
         for name, size in (root for value in values for root in value.roots or ()):
             total += 0 if name in self.in_reads else size

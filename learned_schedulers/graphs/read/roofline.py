@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from learned_schedulers.graphs.devices.settings import Device
-from learned_schedulers.graphs.problems.problem import NO_SHARED, Problem, SharedWeights
+from learned_schedulers.graphs.problems.problem import NO_SHARED, Parts, Problem, SharedWeights
 from learned_schedulers.graphs.read.graph import Graph
 
 
@@ -27,11 +27,11 @@ def problem_of(
     memory: float | None = None,
     rates: np.ndarray | None = None,
     shared: SharedWeights = NO_SHARED,
-    lasting: np.ndarray | None = None,
+    results: Parts | None = None,
 ) -> Problem:
     """The graph on `devices` devices of this kind, without transfers.
 
-    memory: bytes of each device, by default those of `device`; rates: as of `seconds`; shared, lasting: of the problem.
+    memory: bytes of each device, by default those of `device`; rates: as of `seconds`; shared, results: of the problem.
     If the whole graph fits one device, the problem's memory is unlimited, which is equivalent. Run times that the graph
     brings along take precedence over the roofline. Raises ValueError if neither the graph nor a device gives run times.
     """
@@ -40,7 +40,8 @@ def problem_of(
         raise ValueError(f"graph {graph.name}: it has no run times; name a device, whose roofline gives them")
     sizes, weight_bytes = graph.bytes_written.astype(np.float64), graph.bytes_kept.astype(np.float64)
     # No device ever holds more than every result once and all weights.
-    most = float(sizes.sum() + weight_bytes.sum() + shared.sizes.sum())
+    held = sizes if results is None else results.sizes
+    most = float(held.sum() + weight_bytes.sum() + shared.sizes.sum())
     device_memory = np.inf if device is None else device.memory_bytes
     limit = device_memory if memory is None else memory
     return Problem(
@@ -51,5 +52,5 @@ def problem_of(
         weight_bytes=weight_bytes,
         memory=np.inf if most <= limit else limit,
         shared=shared,
-        lasting=lasting,
+        results=results,
     )

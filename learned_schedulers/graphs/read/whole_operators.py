@@ -54,12 +54,19 @@ class WholeOperators(TorchFunctionMode):
                 return func(*args, **(kwargs or {}))
             finally:
                 functional.scaled_dot_product_attention = _ATTENTION
+        if func is functional.dropout and _drops_nothing(*args, **(kwargs or {})):
+            return args[0] if args else (kwargs or {})["input"]
         if func is INTERPOLATE:
             return interpolated(*args, **(kwargs or {}))
         packed = len(args) < 4 or not isinstance(args[3], bool)
         if func in _RECURRENT and not kwargs and not packed:
             return _layers(_RECURRENT[func], self._saved, *args)
         return func(*args, **(kwargs or {}))
+
+
+def _drops_nothing(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> bool:
+    """Whether dropout returns its input, as torch does then; torch.export makes a copy of it."""
+    return p == 0 or (not training and 0 < p <= 1)
 
 
 def _attended(*args: Any, **kwargs: Any) -> Tensor:

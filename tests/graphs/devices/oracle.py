@@ -52,12 +52,13 @@ def peaks(problem: Problem, order: np.ndarray, placement: np.ndarray) -> list[fl
     """The most bytes on each device, over all times at which a result is allocated."""
     ended = ends(problem, order, placement)
     results: list[tuple[int, float, float, float]] = []  # device, from, until, bytes
-    for i in range(len(problem)):
-        home, size = int(placement[i]), float(problem.sizes[i])
-        readers = problem.children.targets[problem.children.offsets[i] : problem.children.offsets[i + 1]].tolist()
-        arrives = ended[i] + problem.transfers.slope * size + problem.transfers.delay
+    parts = problem.parts
+    for part, i in enumerate(parts.owners.tolist()):
+        home, size = int(placement[i]), float(parts.sizes[part])
+        readers = parts.readers.targets[parts.readers.offsets[part] : parts.readers.offsets[part + 1]].tolist()
+        arrives = ended[i] + problem.transfers.slope * float(problem.sizes[i]) + problem.transfers.delay
         until = [ended[i], *(ended[j] if placement[j] == home else arrives for j in readers)]
-        if problem.lasting is not None and problem.lasting[i]:
+        if parts.lasting[part]:
             until = [max(ended.values())]
         results.append((home, ended[i] - float(problem.seconds[i]), max(until), size))
         for device in {int(placement[j]) for j in readers} - {home}:
