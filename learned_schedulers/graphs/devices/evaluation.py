@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from learned_schedulers.graphs.devices.simulator import run
+from learned_schedulers.graphs.devices.simulator import SAME_TIME, run
 from learned_schedulers.graphs.problems.problem import GraphArrays, Problem
 
 
@@ -132,6 +132,7 @@ def _peaks(
             changes[count], devices[count] = -sizes[part], placement[i]
             count += 1
         # Memory freed at a time is available at that time: ends come before begins, and the sort is stable.
+        times[:count] *= SAME_TIME
         times[count : 2 * count] = begins[:count]
         changes[count : 2 * count] = -changes[:count]
         devices[count : 2 * count] = devices[:count]

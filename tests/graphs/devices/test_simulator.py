@@ -80,3 +80,12 @@ def test_what_is_no_schedule_is_named(order: list[int], placement: list[int], me
 def test_bad_problems_name_their_operation(changed: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         replace(DIAMOND, **changed)
+
+
+def test_memory_that_is_free_at_a_time_is_available_at_that_time() -> None:
+    n = 400  # a chain whose times are rounded: two results are there at a time, never three
+    chain = Edges(np.r_[np.arange(n), n - 1].astype(np.int32), np.arange(1, n, dtype=np.int32))
+    for seed in range(5):
+        seconds = np.random.default_rng(seed).random(n)
+        problem = Problem(seconds, np.ones(n), chain, 1)
+        assert peaks(problem, np.arange(n), np.zeros(n, np.int32)) == [2.0]
