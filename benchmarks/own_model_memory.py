@@ -159,6 +159,7 @@ def measured_bytes(case: Case, optimiser: Optimiser) -> float:
         for _ in range(_STEPS):
             _loss(module(*inputs)).backward()
             step()
+            tracker.reset_mod_stats()
     return float(sum(tracker.get_tracker_snapshot("peak")[torch.device("cpu")].values()) / 2)  # the total is among them
 
 
