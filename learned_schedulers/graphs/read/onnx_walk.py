@@ -18,7 +18,7 @@ import numpy as np
 from learned_schedulers.graphs.read.onnx_bounds import largest_sizes
 from learned_schedulers.graphs.read.onnx_contrib import contrib_sizes
 from learned_schedulers.graphs.read.onnx_costs import Call, cost_of, full_name
-from learned_schedulers.graphs.read.onnx_model import OnnxError, Sizes, constant_of, folding_line, one_line
+from learned_schedulers.graphs.read.onnx_model import OnnxError, Sizes, UnfitSizes, constant_of, folding_line, one_line
 from learned_schedulers.graphs.read.onnx_values import MOST_ELEMENTS, Value, folded, inferred, of_type
 
 _FREE = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout"}
@@ -225,7 +225,7 @@ class Walk:
             if failure and not value.complete:
                 options = self.sizes.words()
                 remedy = f"give other sizes than {options}, or correct the model" if options else "correct the model"
-                raise OnnxError(f"{self.path}: node {label}: {failure}; {remedy} and export it again")
+                raise UnfitSizes(f"{self.path}: node {label}: {failure}; {remedy} and export it again")
             if not value.complete and value.items is None and whole:
                 value = self._largest(call, place, name, value)
             results[name] = value

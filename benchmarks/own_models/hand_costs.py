@@ -1,0 +1,1 @@
+def errors(): return {"x": 0.0}
