@@ -50,7 +50,11 @@ def main(words: list[str]) -> dict[str, object]:
         return answer
     [source] = sources
     kinds = Counter(source.graph.kinds)
-    answer |= {"operations": len(source.graph), "kinds": kinds, "products": float(source.graph.flops[_products(source)].sum())}
+    answer |= {
+        "operations": len(source.graph),
+        "kinds": kinds,
+        "products": float(source.graph.flops[_products(source)].sum()),
+    }
     of_file = words[0].endswith(".onnx")
     looked_at = kinds + (Counter(_kinds_in(words[0])) if of_file else Counter())
     formulas = _with_formulas(of_file)

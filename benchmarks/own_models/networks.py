@@ -133,3 +133,23 @@ class Sampled(nn.Module):
         grid = self.grid(up).permute(0, 2, 3, 1).tanh()
         sampled = functional.grid_sample(up, grid, align_corners=False)
         return functional.interpolate(self.volume(sampled.unsqueeze(1)).flatten(1, 2), scale_factor=0.5, mode="bicubic")
+
+
+class Heads(nn.Module):
+    """Attention of six heads, its input as queries, keys and values."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        heads = x.unflatten(-1, (6, -1)).transpose(1, 2)
+        return functional.scaled_dot_product_attention(heads, heads, heads).transpose(1, 2).flatten(-2)
+
+
+class Integers(nn.Module):
+    """A product of integers of eight bits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("weight", torch.randint(-8, 8, (64, 96), dtype=torch.int8))
+
+    def forward(self, x: Tensor) -> Tensor:
+        rounded = (x * 16).clamp(-127, 127).to(torch.int8)
+        return torch._int_mm(rounded, self.weight).float() / 256

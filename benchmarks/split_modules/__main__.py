@@ -1,12 +1,16 @@
-"""Modules of many kinds beside copies that run by random splits: `python -m benchmarks.split_modules` (20 minutes).
+"""Modules of many kinds beside copies that run by random splits.
+
+    python -m benchmarks.split_modules             # small modules of all kinds, 20 minutes
+    python -m benchmarks.split_modules --networks  # networks of torchvision, timm and transformers, and odd ones, an hour
 
 For every case and seed (of weights, inputs and split; two to four devices, all of them the CPU): three steps, each of
 a call without gradients, and a call, its backward and a step of an optimiser. Results, their form, what aliases what,
 inputs, weights, buffers and gradients have to equal the module's in each step, or PlacedModule has to refuse.
 
-A control changes the result of one random operation of a split by a thousandth: the comparison has to notice it.
+A control changes the result of one random operation of a split by a thousandth: the comparison has to notice it. The
+networks have none, for they take long.
 
-It publishes the experiment `own_split`: modules, modules_refused, modules_different (that differ in silence with any
+It publishes the experiment `own_split`, or `own_split_networks`: modules, modules_refused, modules_different (that differ in silence with any
 split); splits (that were compared), splits_different, tensors (that were compared); of `control` alone share_detected,
 over the cases that have an operation on floating-point numbers.
 """
@@ -23,7 +27,7 @@ import typer
 from tqdm import tqdm
 
 from benchmarks.publishing import PUBLISHED, publish
-from benchmarks.split_modules import layer_cases, odd_cases, state_cases
+from benchmarks.split_modules import layer_cases, network_cases, odd_cases, state_cases
 from benchmarks.split_modules.comparing import DIFFERENT, EQUAL, REFUSED, compared, detected
 from pipeline.lab.rows import Quantity, results, row
 
@@ -31,14 +35,17 @@ CASES = (*state_cases.CASES.cases, *layer_cases.CASES.cases, *odd_cases.CASES.ca
 
 
 def main(
-    output: Annotated[Path, typer.Option(help="Folder to publish in.")] = PUBLISHED / "own_split",
-    seeds: Annotated[int, typer.Option(min=1, help="Splits of each module.")] = 40,
+    output: Annotated[Path | None, typer.Option(help="Folder to publish in.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Splits of each module. Default: 40, of networks 1.")] = None,
+    networks: Annotated[bool, typer.Option("--networks", help="Whole networks.")] = False,
 ) -> None:
     """Run every case by random splits, compare all tensors, and count."""
     torch.set_num_threads(1)
+    output = output or PUBLISHED / ("own_split_networks" if networks else "own_split")
+    cases, seeds = (network_cases.CASES, seeds or 1) if networks else (CASES, seeds or 40)
     names: dict[str, Counter[str]] = defaultdict(Counter)
     tensors = changed = noticed = 0
-    for case in tqdm(CASES, "modules"):
+    for case in tqdm(cases, "modules"):
         for seed in range(seeds):
             verdict = compared(case, seed, devices=2 + seed % 3)
             names[case.name][verdict.name] += 1
@@ -46,22 +53,23 @@ def main(
             expected = re.search(case.refusal, verdict.detail) if case.refusal else verdict.name != REFUSED
             if verdict.name == DIFFERENT or not expected:
                 tqdm.write(f"{case.name}, seed {seed}: {verdict.name}: {verdict.detail}")
-        if names[case.name][EQUAL] and (noticed_here := detected(case, 0)) is not None:
+        if not networks and names[case.name][EQUAL] and (noticed_here := detected(case, 0)) is not None:
             changed += 1
             noticed += noticed_here
     place = {"experiment": output.name, "seed": "all", "method": "random_splits"}
     total = sum(names.values(), Counter())
     numbers = {
-        "modules": len(CASES),
+        "modules": len(cases),
         "modules_refused": sum(bool(counts[REFUSED]) for counts in names.values()),
         "modules_different": sum(bool(counts[DIFFERENT]) for counts in names.values()),
         "splits": total[EQUAL] + total[DIFFERENT],
         "splits_different": total[DIFFERENT],
         "tensors": tensors,
     }
-    rows = [row(place, Quantity(name, unit="count"), float(value), n=len(CASES)) for name, value in numbers.items()]
-    control = place | {"method": "control"}
-    rows.append(row(control, Quantity("share_detected", unit="share"), noticed / changed, n=changed))
+    rows = [row(place, Quantity(name, unit="count"), float(value), n=len(cases)) for name, value in numbers.items()]
+    if changed:
+        control = place | {"method": "control"}
+        rows.append(row(control, Quantity("share_detected", unit="share"), noticed / changed, n=changed))
     for shown in rows:
         print(f"{shown['method']:<14} {shown['metric']:<18} {shown['value']:,.5g}")
     publish(output, {"results": results(rows)}, {"seeds": seeds})

@@ -98,7 +98,9 @@ class Named(NamedTuple):
 def _pairs(case: Case, module: nn.Module, placed: PlacedModule) -> Iterator[tuple[Named, Named]]:
     """Everything to be compared, of the module and of its twin, in steps."""
     twin = placed.module
-    optimisers = [torch.optim.SGD(list(part.parameters()) or [torch.zeros(1)], 0.05, 0.9) for part in (module, twin)]
+    optimisers = [
+        torch.optim.SGD(list(part.parameters()) or [torch.zeros(1)], case.step, 0.9) for part in (module, twin)
+    ]
     for step in range(STEPS):
         for gradients in (False, True) if case.gradients else (False,):
             label = f"step {step}, {'with' if gradients else 'without'} gradients"
