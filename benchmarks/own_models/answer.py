@@ -2,8 +2,8 @@
 
     python -m benchmarks.own_models.answer MODEL OPTION...
 
-It prints one line of JSON: `code` (the command's exit code), `text` (what it printed), `operations`, `products` (FLOPs of
-all products), `kinds` (operations of each kind), and `silent`, kinds that take more than a fixed number of steps per
+It prints one line of JSON: `code` (the command's exit code), `text` (what it printed), `operations`, `products` (FLOPs
+of all products), `kinds` (operations of each kind), and `silent`, kinds that take more than a fixed number of steps per
 element by `steady.py`, have no formula in the library, and are not named in the text.
 """
 
@@ -50,11 +50,8 @@ def main(words: list[str]) -> dict[str, object]:
         return answer
     [source] = sources
     kinds = Counter(source.graph.kinds)
-    answer |= {
-        "operations": len(source.graph),
-        "kinds": kinds,
-        "products": float(source.graph.flops[_products(source)].sum()),
-    }
+    products = [number for number, kind in enumerate(source.types) if kind]
+    answer |= {"operations": len(source.graph), "kinds": kinds, "products": float(source.graph.flops[products].sum())}
     of_file = words[0].endswith(".onnx")
     looked_at = kinds + (Counter(_kinds_in(words[0])) if of_file else Counter())
     formulas = _with_formulas(of_file)
@@ -64,10 +61,6 @@ def main(words: list[str]) -> dict[str, object]:
         if not is_steady(kind, of_file) and kind not in formulas and f"{kind} (" not in text.getvalue()
     )
     return answer
-
-
-def _products(source: Source) -> list[int]:
-    return [number for number, kind in enumerate(source.types) if kind]
 
 
 def _with_formulas(of_file: bool) -> set[str]:

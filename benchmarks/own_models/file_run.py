@@ -1,9 +1,9 @@
 """A child process: run an ONNX file by ONNX Runtime. It stands alone, for the runtime's own environment has no more.
 
-    python file_run.py FILE.onnx '{"sizes": {"batch": 2}, "shapes": {"x": [1, 3, 48, 320]}, "values": {"sr": 16000}}'
+    python file_run.py FILE.onnx '{"sizes": {"batch": 2}, "shapes": {"x": [1, 3, 48]}, "values": {"sr": 16000}}'
 
-sizes: of dimensions that the file leaves open, by name; shapes: of inputs; values: of inputs whose number matters. All other
-inputs are drawn around 0, integers are 1. It prints one line of JSON: `runs`, `reason`.
+sizes: of dimensions that the file leaves open, by name; shapes: of inputs; values: of inputs whose number matters. All
+other inputs are drawn around 0, integers are 1. It prints one line of JSON: `runs`, `reason`.
 """
 
 from __future__ import annotations

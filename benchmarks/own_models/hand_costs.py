@@ -1,7 +1,7 @@
 """FLOPs of single operators by hand, beside those of the library: ONNX operators, and modules of torch.
 
-A multiplication and an addition count two FLOPs. What is counted is written out in full; nothing here reads the library's
-formulas. Elementwise parts of recurrent layers and softmax within attention are left out: they are less than 5%.
+A multiplication and an addition count two FLOPs. What is counted is written out in full; nothing here reads the
+library's formulas. Elementwise parts of recurrent layers and softmax within attention are left out: less than 5%.
 """
 
 from __future__ import annotations
@@ -70,18 +70,19 @@ _OPERATORS = [
               result=_INT32),
     _Operator("ConvInteger", {"x": (_UINT8, [2, 12, 20, 20]), "w": (_INT8, [18, 12, 3, 3])}, ["w"],
               2 * 2 * 18 * 10 * 10 * 12 * 9, {"strides": [2, 2], "pads": [1, 1, 1, 1]}, _INT32),
-    _Operator("MatMulNBits", {"x": (_FLOAT, [4, 30, 128]), "w": (_UINT8, [96, 4, 16]), "s": (_FLOAT, [384])}, ["w", "s"],
-              2 * 4 * 30 * 128 * 96, {"K": 128, "N": 96, "bits": 4, "block_size": 32}, domain=_MICROSOFT),
+    _Operator("MatMulNBits", {"x": (_FLOAT, [4, 30, 128]), "w": (_UINT8, [96, 4, 16]), "s": (_FLOAT, [384])},
+              ["w", "s"], 2 * 4 * 30 * 128 * 96, {"K": 128, "N": 96, "bits": 4, "block_size": 32}, domain=_MICROSOFT),
     _Operator("FusedMatMul", {"x": (_FLOAT, [4, 30, 128]), "w": (_FLOAT, [96, 128])}, ["w"], 2 * 4 * 30 * 128 * 96,
               {"transB": 1}, domain=_MICROSOFT),
     _Operator("Attention", {name: (_FLOAT, [2, 6, size, 32]) for name, size in (("q", 50), ("k", 70), ("v", 70))}, [],
               2 * 2 * 6 * 50 * 70 * 32 * 2),
     _Operator("MultiHeadAttention", {name: (_FLOAT, [2, 50, 192]) for name in "qkv"}, [], 2 * 2 * 50 * 50 * 192 * 2,
               {"num_heads": 6}, domain=_MICROSOFT),
-    _Operator("DeformConv", {"x": (_FLOAT, [2, 12, 20, 20]), "w": (_FLOAT, [18, 12, 3, 3]), "o": (_FLOAT, [2, 18, 18, 18])},
-              ["w"], 2 * 18 * 18 * 12 * 9 * (2 * 18 + 4 * 2)),
+    _Operator("DeformConv", {"x": (_FLOAT, [2, 12, 20, 20]), "w": (_FLOAT, [18, 12, 3, 3]),
+              "o": (_FLOAT, [2, 18, 18, 18])}, ["w"], 2 * 18 * 18 * 12 * 9 * (2 * 18 + 4 * 2)),
     _Operator("DFT", {"x": (_FLOAT, [3, 2048, 2])}, [], 3 * 5 * 2048 * log2(2048), {"axis": 1}, opset=19),
-    _Operator("DFT", {"x": (_FLOAT, [3, 2048, 1])}, [], 3 * 2.5 * 2048 * log2(2048), {"axis": 1, "onesided": 1}, opset=19),
+    _Operator("DFT", {"x": (_FLOAT, [3, 2048, 1])}, [], 3 * 2.5 * 2048 * log2(2048), {"axis": 1, "onesided": 1},
+              opset=19),
     _Operator("STFT", {"x": (_FLOAT, [3, 4000]), "step": (_INT64, []), "window": (_FLOAT, [400])}, ["step", "window"],
               3 * 37 * (400 + 2.5 * 400 * log2(400))),
 ]  # fmt: skip

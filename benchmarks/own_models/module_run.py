@@ -2,8 +2,8 @@
 
     python -m benchmarks.own_models.module_run NAME
 
-It prints one line of JSON: `runs`, `reason`, and `products`, FLOPs by `torch.utils.flop_counter` while plain kernels run
-(no libraries that compute a layer in one call).
+It prints one line of JSON: `runs`, `reason`, and `products`, FLOPs by `torch.utils.flop_counter` while plain kernels
+run (no libraries that compute a layer in one call).
 """
 
 from __future__ import annotations

@@ -1,22 +1,24 @@
 """Modules of many kinds beside copies that run by random splits.
 
     python -m benchmarks.split_modules             # small modules of all kinds, 20 minutes
-    python -m benchmarks.split_modules --networks  # networks of torchvision, timm and transformers, and odd ones, an hour
+    python -m benchmarks.split_modules --networks  # of torchvision, timm and transformers, and odd ones; an hour
 
-For every case and seed (of weights, inputs and split; two to four devices, all of them the CPU): three steps, each of
-a call without gradients, and a call, its backward and a step of an optimiser. Results, their form, what aliases what,
-inputs, weights, buffers and gradients have to equal the module's in each step, or PlacedModule has to refuse.
+For every case and seed (of weights, inputs and split; two to four devices, all of them the CPU): three steps, of
+networks two, each of a call without gradients, and a call, its backward and a step of an optimiser. Results, their
+form, what aliases what, inputs, weights, buffers and gradients have to equal the module's in each step, or PlacedModule
+has to refuse.
 
 A control changes the result of one random operation of a split by a thousandth: the comparison has to notice it. The
 networks have none, for they take long.
 
-It publishes the experiment `own_split`, or `own_split_networks`: modules, modules_refused, modules_different (that differ in silence with any
-split); splits (that were compared), splits_different, tensors (that were compared); of `control` alone share_detected,
-over the cases that have an operation on floating-point numbers.
+It publishes the experiment `own_split`, or `own_split_networks`: modules, modules_refused, modules_different (that
+differ in silence with any split); splits (that were compared), splits_different, tensors (that were compared); of
+`control` alone share_detected, over the cases that have an operation on floating-point numbers.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -28,7 +30,7 @@ from tqdm import tqdm
 
 from benchmarks.publishing import PUBLISHED, publish
 from benchmarks.split_modules import layer_cases, network_cases, odd_cases, state_cases
-from benchmarks.split_modules.comparing import DIFFERENT, EQUAL, REFUSED, compared, detected
+from benchmarks.split_modules.comparing import DIFFERENT, EQUAL, REFUSED, Verdict, compared, detected
 from pipeline.lab.rows import Quantity, results, row
 
 CASES = (*state_cases.CASES.cases, *layer_cases.CASES.cases, *odd_cases.CASES.cases)
@@ -38,16 +40,21 @@ def main(
     output: Annotated[Path | None, typer.Option(help="Folder to publish in.")] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="Splits of each module. Default: 40, of networks 1.")] = None,
     networks: Annotated[bool, typer.Option("--networks", help="Whole networks.")] = False,
+    work: Annotated[Path | None, typer.Option(help="File of verdicts; those that it has are not sought again.")] = None,
 ) -> None:
     """Run every case by random splits, compare all tensors, and count."""
     torch.set_num_threads(1)
     output = output or PUBLISHED / ("own_split_networks" if networks else "own_split")
     cases, seeds = (network_cases.CASES, seeds or 1) if networks else (CASES, seeds or 40)
+    before = {(verdict.case, verdict.seed): verdict for verdict in _read(work)}
     names: dict[str, Counter[str]] = defaultdict(Counter)
     tensors = changed = noticed = 0
     for case in tqdm(cases, "modules"):
         for seed in range(seeds):
-            verdict = compared(case, seed, devices=2 + seed % 3)
+            verdict = before.get((case.name, seed)) or compared(case, seed, devices=2 + seed % 3)
+            if work and (case.name, seed) not in before:
+                with work.open("a") as file:
+                    file.write(json.dumps(verdict._asdict()) + "\n")
             names[case.name][verdict.name] += 1
             tensors += verdict.tensors
             expected = re.search(case.refusal, verdict.detail) if case.refusal else verdict.name != REFUSED
@@ -73,6 +80,10 @@ def main(
     for shown in rows:
         print(f"{shown['method']:<14} {shown['metric']:<18} {shown['value']:,.5g}")
     publish(output, {"results": results(rows)}, {"seeds": seeds})
+
+
+def _read(work: Path | None) -> list[Verdict]:
+    return [Verdict(**json.loads(line)) for line in work.read_text().splitlines()] if work and work.exists() else []
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ _HALF = 0.05
 
 
 def check_exported(module: nn.Module, call: Call) -> None:
-    """Run forward twice, once as if it were exported. Raises NotPlaceable if the results differ by more than rounding."""
+    """Run forward twice, once as if it were exported. Raises NotPlaceable if results differ by more than rounding."""
     usual = _results(module, call)
     with _compiling_state_context():
         exported = _results(module, call)

@@ -168,8 +168,8 @@ def operation_kinds(
 def _kinds(module: nn.Module, call: Call) -> tuple[tuple[str, ...], bool]:
     """The operations as `graph` lists them: on the meta device if that is possible, of weights without gradients.
 
-    Where forward asks for values of tensors, such as whether a mask is empty, but not while it is exported, the graph is
-    that of the export; the second result says so.
+    Where forward asks for values of tensors, such as whether a mask is empty, but not while it is exported, the graph
+    is that of the export; the second result says so.
     """
 
     def kinds() -> tuple[str, ...]:

@@ -197,7 +197,7 @@ def test_a_branch_that_sizes_do_not_fit_is_not_the_one(name: str, place: str, tm
     result = read_with_names(written(tmp_path, choice, {"x": [4, 6]}, constants=weights))
     assert result.graph.kinds[-1] == "Relu" and f"the branch that these sizes fit, {other}" in result.notes[0]
     choice[-1] = N("If", ["c"], ["y"], then_branch=unfit, else_branch=unfit)
-    with pytest.raises(OnnxError, match="If.*correct the model"):
+    with pytest.raises(OnnxError, match=r"If.*correct the model"):
         read_with_names(written(tmp_path, choice, {"x": [4, 6]}, constants=weights))
 
 
