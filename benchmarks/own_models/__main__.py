@@ -196,7 +196,7 @@ def _rows(outcomes: Iterable[Outcome], by_hand: Mapping[str, float], forms: Sequ
     for method, values in errors.items():
         largest = row(place | {"method": method}, Quantity("flops_error", unit="share"), max(values), n=len(values))
         rows.append(largest)
-    both = [difference for difference in forms if difference == difference]
+    both = [abs(difference) for difference in forms if difference == difference]
     rows.append(row(place, Quantity("forms_difference", unit="share"), max(both), n=len(both), over="models"))
     return rows
 
