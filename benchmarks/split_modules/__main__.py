@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Annotated
@@ -41,16 +42,20 @@ def main(
     seeds: Annotated[int | None, typer.Option(min=1, help="Splits of each module. Default: 40, of networks 1.")] = None,
     networks: Annotated[bool, typer.Option("--networks", help="Whole networks.")] = False,
     work: Annotated[Path | None, typer.Option(help="File of verdicts; those that it has are not sought again.")] = None,
+    seconds: Annotated[int, typer.Option(help="Begin no further case after so many seconds.")] = 10**6,
 ) -> None:
     """Run every case by random splits, compare all tensors, and count."""
     torch.set_num_threads(1)
     output = output or PUBLISHED / ("own_split_networks" if networks else "own_split")
     cases, seeds = (network_cases.CASES, seeds or 1) if networks else (CASES, seeds or 40)
+    until = time.monotonic() + seconds
     before = {(verdict.case, verdict.seed): verdict for verdict in _read(work)}
     names: dict[str, Counter[str]] = defaultdict(Counter)
     tensors = changed = noticed = 0
     for case in tqdm(cases, "modules"):
         for seed in range(seeds):
+            if (case.name, seed) not in before and time.monotonic() > until:
+                continue
             verdict = before.get((case.name, seed)) or compared(case, seed, devices=2 + seed % 3)
             if work and (case.name, seed) not in before:
                 with work.open("a") as file:
@@ -66,14 +71,14 @@ def main(
     place = {"experiment": output.name, "seed": "all", "method": "random_splits"}
     total = sum(names.values(), Counter())
     numbers = {
-        "modules": len(cases),
+        "modules": len(names),
         "modules_refused": sum(bool(counts[REFUSED]) for counts in names.values()),
         "modules_different": sum(bool(counts[DIFFERENT]) for counts in names.values()),
         "splits": total[EQUAL] + total[DIFFERENT],
         "splits_different": total[DIFFERENT],
         "tensors": tensors,
     }
-    rows = [row(place, Quantity(name, unit="count"), float(value), n=len(cases)) for name, value in numbers.items()]
+    rows = [row(place, Quantity(name, unit="count"), float(value), n=len(names)) for name, value in numbers.items()]
     if changed:
         control = place | {"method": "control"}
         rows.append(row(control, Quantity("share_detected", unit="share"), noticed / changed, n=changed))
