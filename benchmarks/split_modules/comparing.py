@@ -49,6 +49,8 @@ def compared(case: Case, seed: int, devices: int = 2) -> Verdict:
                 return Verdict(case.name, seed, DIFFERENT, difference, tensors)
     except NotPlaceable as error:
         return Verdict(case.name, seed, REFUSED, str(error), 0)
+    except Exception as error:  # neither a result nor a refusal
+        return Verdict(case.name, seed, DIFFERENT, f"it raises {type(error).__name__}: {error}"[:500], 0)
     return Verdict(case.name, seed, EQUAL, "", tensors)
 
 
