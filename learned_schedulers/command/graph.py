@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -223,7 +224,7 @@ def _check_outputs(model: str, files: dict[str, Path]) -> None:
 
 
 def _is_module(model: str) -> bool:
-    return ":" in model and not Path(model).exists()
+    return ":" in model and not os.path.exists(model)  # also if it is too long for the name of a file
 
 
 def _module_options(

@@ -128,6 +128,12 @@ def test_costs_of_your_own(modules: Path) -> None:
     assert "costs.json: of_graph::product: flops: the name x is unknown" in refused(*words, "--costs", "costs.json")
 
 
+@pytest.mark.parametrize("length", [100, 260, 5000])
+def test_a_constructor_may_be_longer_than_the_name_of_a_file(length: int, modules: Path) -> None:
+    words = (f"of_graph:Own({' ' * length}1024)", "--input", "1024,1024", "--devices", "1", "--moves", "0")
+    assert run(*words, "--split", "split.json").exit_code == 0 and (modules / "split.json").exists()
+
+
 def test_attention_is_fused_unless_told_otherwise(modules: Path) -> None:
     words = ("of_graph:Attention", "--input", "1,4,512,64", "--devices", "1", "--moves", "0")
     fused, parts = run(*words), run(*words, "--attention", "parts")

@@ -10,12 +10,12 @@ _DATA = (
     "use torch.where or torch.cond for a branch, a size from a shape or an argument of the constructor, or a plain "
     "Python number",
 )
+_OF_DATA = (
+    r"cannot be called on meta|data-dependent|[Dd]ata dependent|DataDependent|GuardOnDataDep|Could not guard|"
+    r"unbacked|DynamicOutputShape|no data allocated|meta tensor|but got FakeTensor|_local_scalar_dense"
+)
 _CAUSES: Sequence[tuple[str, str, str]] = (  # pattern, cause (empty: torch's first sentence), remedy
-    (
-        r"cannot be called on meta|data-dependent|[Dd]ata dependent|DataDependent|GuardOnDataDep|Could not guard|"
-        r"unbacked|DynamicOutputShape|no data allocated|meta tensor|but got FakeTensor|_local_scalar_dense",
-        *_DATA,
-    ),
+    (_OF_DATA, *_DATA),
     (r"no such output|returns no tensor|single numbers|no tensor of real", "", ""),
     (
         r"alloc_cpu|DefaultCPUAllocator|TooLarge",
@@ -57,6 +57,11 @@ _CAUSES: Sequence[tuple[str, str, str]] = (  # pattern, cause (empty: torch's fi
         "let forward return new tensors, or register what it changes as a buffer",
     ),
 )
+
+
+def needs_values(error: BaseException | None) -> bool:
+    """Whether torch raised the error because forward asks for the values of tensors that have none."""
+    return error is not None and re.search(_OF_DATA, f"{type(error).__name__}: {error}") is not None
 
 
 def cause_and_remedy(error: BaseException) -> str:

@@ -1,6 +1,7 @@
 """Control flow and sequences of an ONNX model: what runs, how often, and what it costs.
 
-- If: the branch that a known condition chooses; otherwise the dearer one, by FLOPs and then by bytes, with a note.
+- If: the branch that a known condition chooses; otherwise the dearer one, by FLOPs and then by bytes, with a note. A
+  branch that cannot run with these sizes is not the one.
 - Loop, Scan and SequenceMap: every step, if the number of steps follows from the file; a loop that data may end early
   runs its largest number of steps. More than `_MOST_UNROLLED` operations become one that costs as much as all steps.
 - Sequences: lists of tensors. Putting a tensor into a list or taking it out costs nothing.
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from learned_schedulers.graphs.read.onnx_costs import full_name
-from learned_schedulers.graphs.read.onnx_model import OnnxError
+from learned_schedulers.graphs.read.onnx_model import OnnxError, UnfitSizes
 from learned_schedulers.graphs.read.onnx_values import Value
 from learned_schedulers.graphs.read.onnx_walk import ODD, index_of, inner_scope, parts_of, same_sizes, subgraphs
 
@@ -66,14 +67,20 @@ def _if(walk: Walk, node: Any, inputs: Sequence[Value | None], scope: Scope, lab
 
     if condition is not None:
         return results_of("then_branch" if condition else "else_branch")
-    marks, costs = walk.listing.marks(), {}
+    marks, notes, costs, unfit = walk.listing.marks(), dict(walk.notes), {}, {}
     for name in ("then_branch", "else_branch"):
-        results_of(name)
+        try:
+            results_of(name)
+        except UnfitSizes as error:
+            unfit[name], walk.notes = error, dict(notes)
         new = walk.listing.costs[marks[0] :]
         costs[name] = (sum(cost[0] for cost in new), sum(cost[1] + cost[2] for cost in new))
         walk.listing.cut(marks)
-    dearer = max(costs, key=lambda name: costs[name])
-    walk.notes[f"If {label!r} depends on data and takes its dearer branch, {dearer}"] = None
+    if len(unfit) == len(costs):
+        raise unfit["then_branch"]
+    dearer = max((name for name in costs if name not in unfit), key=lambda name: costs[name])
+    which = "the branch that these sizes fit" if unfit else "its dearer branch"
+    walk.notes[f"If {label!r} depends on data and takes {which}, {dearer}"] = None
     return results_of(dearer)
 
 

@@ -130,8 +130,15 @@ def _product(weights: int = 1) -> Callable[[Call], float]:
 
 
 def _convolution(weights: int) -> Callable[[Call], float]:
-    """Weights (out, in / groups, *kernel). A deformable one, too: its samples count as read, not computed."""
+    """Weights (out, in / groups, *kernel)."""
     return lambda call: 2.0 * call.result * prod(call.sizes(weights)[1:])
+
+
+def _deformable_convolution(call: Call) -> float:
+    """Four weighted neighbours of each position that a kernel meets, then the convolution (Dai et al. 2017)."""
+    outputs = max(call.sizes(1)[0], 1)
+    sampled = call.result // outputs * call.sizes(0)[1] * prod(call.sizes(1)[2:])
+    return _convolution(1)(call) + 8.0 * sampled
 
 
 def _transposed_convolution(call: Call) -> float:
@@ -303,7 +310,7 @@ _PRODUCT = _product()
 _FORMULAS: dict[str, Callable[[Call], float]] = {
     "Conv": _convolution(1),
     "ConvInteger": _convolution(1),
-    "DeformConv": _convolution(1),
+    "DeformConv": _deformable_convolution,
     "QLinearConv": _convolution(3),
     "ConvTranspose": _transposed_convolution,
     "MatMul": _PRODUCT,

@@ -21,6 +21,10 @@ class OnnxError(ValueError):
     """A file is not an ONNX model, or its operations have unknown sizes; the message names file and node."""
 
 
+class UnfitSizes(OnnxError):
+    """An operator cannot run with the sizes of its inputs."""
+
+
 @dataclass
 class Sizes:
     """The sizes that a user gives: of dimensions (or of a tensor's only unknown dimension), and of whole tensors."""

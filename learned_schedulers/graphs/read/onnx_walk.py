@@ -18,7 +18,7 @@ import numpy as np
 from learned_schedulers.graphs.read.onnx_bounds import largest_sizes
 from learned_schedulers.graphs.read.onnx_contrib import contrib_sizes
 from learned_schedulers.graphs.read.onnx_costs import Call, cost_of, full_name
-from learned_schedulers.graphs.read.onnx_model import OnnxError, Sizes, constant_of, folding_line, one_line
+from learned_schedulers.graphs.read.onnx_model import OnnxError, Sizes, UnfitSizes, constant_of, folding_line, one_line
 from learned_schedulers.graphs.read.onnx_values import MOST_ELEMENTS, Value, folded, inferred, of_type
 
 _FREE = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout"}
@@ -234,10 +234,10 @@ class Walk:
         return results
 
     def _wrong(self, reason: str) -> NoReturn:
-        """Raises OnnxError for sizes that do not fit each other."""
+        """Raises UnfitSizes."""
         options = self.sizes.words()
         remedy = f"give other sizes than {options}, or correct the model" if options else "correct the model"
-        raise OnnxError(f"{self.path}: {reason}; {remedy} and export it again")
+        raise UnfitSizes(f"{self.path}: {reason}; {remedy} and export it again")
 
     def _by_user(self, name: str, value: Value, inputs: Sequence[Value | None]) -> Value:
         """The sizes that the user gives for a tensor whose sizes are not all known; it has its first input's type."""

@@ -174,6 +174,53 @@ def test_a_branch_is_chosen_by_a_known_condition_otherwise_the_dearer_is_taken(t
     assert dearer.graph.kinds[-2:] == ("Transpose", "MatMul") and "else_branch" in dearer.notes[0]
 
 
+UNFIT = {  # branches that fail for a matrix of 4 x 6, as shapes of inputs show
+    "rank of a recurrent layer": [N("LSTM", ["x", "w", "r"], ["", "b"], hidden_size=2)],
+    "a product": [N("MatMul", ["x", "x"], ["b"])],
+    "a concatenation": [N("Transpose", ["x"], ["t"]), N("Concat", ["x", "t"], ["b"], axis=0)],
+    "a window": [N("Conv", ["x", "w"], ["b"])],
+}
+
+
+@pytest.mark.parametrize("name", UNFIT)
+@pytest.mark.parametrize("place", ["then_branch", "else_branch"])
+def test_a_branch_that_sizes_do_not_fit_is_not_the_one(name: str, place: str, tmp_path: Path) -> None:
+    other = {"then_branch": "else_branch", "else_branch": "then_branch"}[place]
+    unfit = body(UNFIT[name], [], [("b", FLOAT, None)])
+    branches = {place: unfit, other: body([N("Relu", ["x"], ["a"])], [], [("a", FLOAT, None)])}
+    weights = [
+        helper.make_tensor("w", FLOAT, [1, 8, 6], np.zeros(48)),
+        helper.make_tensor("r", FLOAT, [1, 8, 2], np.zeros(16)),
+    ]
+    choice = [N("ReduceMax", ["x"], ["m"], keepdims=0), N("Cast", ["m"], ["c"], to=BOOL)]
+    choice.append(N("If", ["c"], ["y"], **branches))
+    result = read_with_names(written(tmp_path, choice, {"x": [4, 6]}, constants=weights))
+    assert result.graph.kinds[-1] == "Relu" and f"the branch that these sizes fit, {other}" in result.notes[0]
+    choice[-1] = N("If", ["c"], ["y"], then_branch=unfit, else_branch=unfit)
+    with pytest.raises(OnnxError, match=r"If.*correct the model"):
+        read_with_names(written(tmp_path, choice, {"x": [4, 6]}, constants=weights))
+
+
+@pytest.mark.parametrize(
+    ("attributes", "window", "bins"),
+    [({}, [64], 33), ({"onesided": 1}, [64], 33), ({"onesided": 0}, [64], 64), ({}, [50], 26)],
+)
+def test_a_short_fourier_transform_has_half_of_the_bins_by_default(
+    attributes: dict, window: list[int], bins: int, tmp_path: Path
+) -> None:
+    nodes = [
+        N("STFT", ["x", "step", "window"], ["s"], **attributes),
+        N("ReduceSumSquare", ["s", "last"], ["p"], keepdims=0),
+    ]
+    nodes.append(N("MatMul", ["p", "mel"], ["y"]))
+    constants = [numbers("step", 10), numbers("last", [-1])]
+    constants.append(helper.make_tensor("window", FLOAT, window, np.zeros(window)))
+    constants.append(helper.make_tensor("mel", FLOAT, [bins, 8], np.zeros(bins * 8)))
+    frames = (1000 - window[0]) // 10 + 1
+    result = read_with_names(written(tmp_path, nodes, {"x": [2, 1000]}, constants=constants))
+    assert result.graph.kinds[-1] == "MatMul" and result.graph.flops[-1] == 2 * 2 * frames * bins * 8
+
+
 def loop(steps: int, condition: bool) -> list[onnx.NodeProto]:
     inner = body(
         [N("MatMul", ["s", "s"], ["n"]), N("Identity", ["c"] if condition else ["d"], ["e"])]
