@@ -15,6 +15,8 @@ def claims() -> Iterator[Claim]:
     yield Claim("own_models_flops_error", "<= 0.05", error)
     forms = row_of("own_models", set="all", method="graph", metric="forms_difference")
     yield Claim("own_models_forms_difference", "<= 0.1", forms)
+    memory = row_of("own_model_memory", set="all", method="all", metric="memory_error")
+    yield Claim("own_models_memory_error", "<= 0.05", memory)
     networks = row_of("own_split_networks", set="all", method="random_splits", metric="modules_different")
     yield Claim("own_split_networks_different", "== 0", networks)
     seconds = row_of("own_split_answer", set="all", method="programme", metric="seconds_to_answer")
