@@ -122,14 +122,14 @@ def main(
             errors.append(abs(predicted - measured) / measured)
             tqdm.write(f"{name:<16} {optimiser:<9} {measured / 1e6:9.1f} MB {predicted / 1e6:9.1f} {errors[-1]:7.1%}")
             rows += _rows(name, optimiser, measured, predicted)
-    place = {"experiment": "own_model_memory", "dependencies": "data", "target": "cpu", "seed": "0", "set": "all"}
+    place = {"experiment": "own_model_memory", "dependencies": "data", "target": "cpu", "seed": "all", "set": "all"}
     median = Quantity("memory_error", unit="share")
     rows.append(row(place | {"method": "all"}, median, float(np.median(errors)), n=len(errors), over="models"))
     publish(output, {"results": results(rows)}, {"steps": _STEPS, "cases": {n: list(c) for n, c in CASES.items()}})
 
 
 def _rows(name: str, optimiser: str, measured: float, predicted: float) -> Iterator[Row]:
-    place = {"experiment": "own_model_memory", "dependencies": "data", "target": "cpu", "seed": "0"}
+    place = {"experiment": "own_model_memory", "dependencies": "data", "target": "cpu", "seed": "all"}
     place |= {"set": name, "method": optimiser}
     yield row(place, Quantity("measured_bytes", unit="bytes"), measured, n=_STEPS, over="steps")
     yield row(place, Quantity("predicted_bytes", unit="bytes"), predicted, n=1, over="models")
