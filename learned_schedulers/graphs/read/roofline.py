@@ -40,8 +40,8 @@ def problem_of(
         raise ValueError(f"graph {graph.name}: it has no run times; name a device, whose roofline gives them")
     sizes, weight_bytes = graph.bytes_written.astype(np.float64), graph.bytes_kept.astype(np.float64)
     # No device ever holds more than every result once and all weights.
-    held = sizes if results is None else results.sizes
-    most = float(held.sum() + weight_bytes.sum() + shared.sizes.sum())
+    result_bytes = sizes if results is None else results.sizes
+    most = float(result_bytes.sum() + weight_bytes.sum() + shared.sizes.sum())
     device_memory = np.inf if device is None else device.memory_bytes
     limit = device_memory if memory is None else memory
     return Problem(
