@@ -22,6 +22,7 @@ _REFUSALS = {  # patterns of the reasons
     "eight_bits": "fake impl|Quantized",
     "gpt2": "returns a DynamicCache",
     "item_scale": "register tensors",
+    "levit": "attention_bias_cache",
     "loops": "control flow by data",
     "mixtral": "other things on the device",
 }
