@@ -25,6 +25,7 @@ _REFUSALS = {  # patterns of the reasons
     "levit": "attention_bias_cache",
     "loops": "control flow by data",
     "mixtral": "other things on the device",
+    "raft_small": "register tensors",
 }
 
 
