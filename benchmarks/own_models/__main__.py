@@ -12,8 +12,9 @@ schedule it. Everything is in the folder of `--work`; a model whose outcome is t
 It publishes the experiment `own_models`, by set (files, modules, all): models, run_by_runtime, refused_share (of those
 that run), unpriced_silently (kinds of operators that take more than a fixed number of steps per element, have no
 formula, and are not named in what the command prints); flops_error, the largest relative one, of products by
-`torch.utils.flop_counter` (method flop_counter), of operators by hand (by_hand), and of both (all); forms_difference,
-the largest between the seconds of a module and of its export to ONNX. It needs the extra `models`.
+`torch.utils.flop_counter` (method flop_counter), of operators by hand (by_hand), and of both (all); forms_difference
+and forms_seconds_difference, the largest between the FLOPs, and the seconds, of a module and of its export to ONNX,
+whose graph is another one: it has folded normalisations, and attention in parts. It needs the extra `models`.
 """
 
 from __future__ import annotations
@@ -121,13 +122,13 @@ def of_module(name: str) -> Outcome:
     return _outcome(name, "modules", run, _answer([entry["module"], *inputs]))
 
 
-def of_forms(name: str, exporter: str, work: Path) -> float:
-    """How far the seconds of a module's export are from the module's, as a share; NaN if torch cannot export it."""
+def of_forms(name: str, exporter: str, work: Path) -> dict[str, float]:
+    """How far FLOPs and seconds of a module's export are from its own, as shares; none if torch cannot export it."""
     packages = fetching.folder_of(EXPORTER, work / "exporter")
     words = [sys.executable, "-m", "benchmarks.own_models.two_forms", name, exporter, str(work)]
     answer = child(words, {"PYTHONPATH": os.pathsep.join([os.environ.get("PYTHONPATH", ""), str(packages)])})
-    print(f"{name} by {exporter}: {answer.get('reason') or answer['difference']}", flush=True)
-    return float(answer.get("difference", "nan"))
+    print(f"{name} by {exporter}: {answer}", flush=True)
+    return {} if "reason" in answer else answer
 
 
 def child(words: Sequence[str], variables: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -171,7 +172,7 @@ def _outcome(name: str, kind: str, run: dict[str, Any], answer: dict[str, Any]) 
     )
 
 
-def _rows(outcomes: Iterable[Outcome], by_hand: Mapping[str, float], forms: Sequence[float]) -> list[Row]:
+def _rows(outcomes: Iterable[Outcome], by_hand: Mapping[str, float], forms: Sequence[Mapping[str, float]]) -> list[Row]:
     every = list(outcomes)
     place = {"experiment": "own_models", "target": "this_machine", "method": "graph", "seed": "all"}
     rows: list[Row] = []
@@ -196,8 +197,9 @@ def _rows(outcomes: Iterable[Outcome], by_hand: Mapping[str, float], forms: Sequ
     for method, values in errors.items():
         largest = row(place | {"method": method}, Quantity("flops_error", unit="share"), max(values), n=len(values))
         rows.append(largest)
-    both = [abs(difference) for difference in forms if difference == difference]
-    rows.append(row(place, Quantity("forms_difference", unit="share"), max(both), n=len(both), over="models"))
+    for metric, key in (("forms_difference", "flops"), ("forms_seconds_difference", "seconds")):
+        both = [abs(form[key]) for form in forms if form]
+        rows.append(row(place, Quantity(metric, unit="share"), max(both), n=len(both), over="models"))
     return rows
 
 

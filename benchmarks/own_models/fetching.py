@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -42,7 +43,8 @@ def environment(packages: Sequence[str], folder: Path) -> str:
     python = folder / "bin" / "python"
     if not (folder / "ready").exists():
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-        subprocess.run([str(python), "-m", "pip", "install", "-q", *packages], check=True)
+        alone = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        subprocess.run([str(python), "-m", "pip", "install", "-q", *packages], check=True, env=alone)
         (folder / "ready").touch()
     return str(python)
 

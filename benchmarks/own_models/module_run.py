@@ -16,6 +16,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.own_models.modules import inputs_of, module
+from learned_schedulers.graphs.plans.call_log import no_fast_paths
 
 
 def main(name: str) -> dict[str, object]:
@@ -30,7 +31,8 @@ def main(name: str) -> dict[str, object]:
         return {"runs": False, "reason": f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"}
     counter = FlopCounterMode(display=False)
     try:
-        with torch.no_grad(), torch.backends.mkldnn.flags(enabled=False), sdpa_kernel(SDPBackend.MATH), counter:
+        plain = torch.backends.mkldnn.flags(enabled=False), sdpa_kernel(SDPBackend.MATH), no_fast_paths()
+        with torch.no_grad(), plain[0], plain[1], plain[2], counter:
             network(*positional, **keywords)
     except Exception as error:  # the counter cannot follow all modules
         return {"runs": True, "reason": "", "products": 0.0, "uncounted": str(error)[:200]}

@@ -44,10 +44,10 @@ def module(name: str) -> nn.Module:
     return network.eval()
 
 
-def inputs_of(name: str, small: bool = False) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Random positional and keyword arguments of a call; small: those for many runs."""
+def inputs_of(name: str, key: str = "inputs") -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Random positional and keyword arguments of a call; key: `small` or `form` for other sizes, if there are some."""
     entry = MODULES[name]
-    shapes = entry.get("small", entry["inputs"]) if small else entry["inputs"]
+    shapes = entry.get(key, entry["inputs"])
     return arguments_of(entry["module"], [input_of(text) for text in shapes], _drawn)
 
 

@@ -2,7 +2,8 @@
 
     python -m benchmarks.own_models.two_forms NAME dynamo|script FOLDER
 
-It prints one line of JSON: `difference`, of the seconds of the file from those of the module, as a share; or `reason`.
+It prints one line of JSON: `flops` and `seconds`, how far those of the file are from the module's, as shares; or
+`reason`.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ import torch
 
 from benchmarks.own_models.modules import MODULES, inputs_of, module
 from learned_schedulers.graphs.plans.module_export import export_module
-from learned_schedulers.graphs.plans.sources import Source, on_devices, read_file
+from learned_schedulers.graphs.plans.sources import on_devices, read_file
 
 
 def main(name: str, exporter: str, folder: Path) -> dict[str, object]:
     """Export the module of a name, and compare."""
     file = folder / f"{name}_{exporter}.onnx"
-    positional, keywords = inputs_of(name)
+    positional, keywords = inputs_of(name, "form")
     network = module(name)
     try:
         with warnings.catch_warnings(), redirect_stdout(StringIO()):
@@ -32,12 +33,11 @@ def main(name: str, exporter: str, folder: Path) -> dict[str, object]:
             torch.onnx.export(network, positional, str(file), kwargs=keywords, dynamo=exporter == "dynamo")
     except Exception as error:  # either exporter may raise anything about a module
         return {"reason": f"torch does not export it: {type(error).__name__}: {' '.join(str(error).split())[:200]}"}
-    seconds = _seconds(export_module(MODULES[name]["module"], MODULES[name]["inputs"], False))
-    return {"difference": _seconds(read_file(file, {})) / seconds - 1}
-
-
-def _seconds(source: Source) -> float:
-    return float(on_devices(source, 1).seconds.sum())
+    shapes = MODULES[name].get("form", MODULES[name]["inputs"])
+    first, second = export_module(MODULES[name]["module"], shapes, False), read_file(file, {})
+    flops = [float(source.graph.flops.sum()) for source in (first, second)]
+    seconds = [float(on_devices(source, 1).seconds.sum()) for source in (first, second)]
+    return {"flops": flops[1] / flops[0] - 1, "seconds": seconds[1] / seconds[0] - 1}
 
 
 if __name__ == "__main__":

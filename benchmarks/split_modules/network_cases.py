@@ -22,15 +22,17 @@ _REFUSALS = {  # patterns of the reasons
     "eight_bits": "fake impl|Quantized",
     "gpt2": "returns a DynamicCache",
     "item_scale": "register tensors",
+    "levit": "attention_bias_cache",
     "loops": "control flow by data",
     "mixtral": "other things on the device",
+    "raft_small": "register tensors",
 }
 
 
 def _called(name: str) -> nn.Module:
     """The module after a first call, in which some networks of transformers add hooks."""
     network = module(name)
-    positional, keywords = inputs_of(name, small=True)
+    positional, keywords = inputs_of(name, key="small")
     with torch.no_grad():
         network(*positional, **keywords)
     return network
@@ -40,7 +42,7 @@ CASES = [
     Case(
         name,
         partial(_called, name),
-        partial(inputs_of, name, small=True),
+        partial(inputs_of, name, key="small"),
         refusal=_REFUSALS.get(name, ""),
         gradients=name not in _WITHOUT_GRADIENTS,
         rounding=name not in _NOT_DOUBLE,

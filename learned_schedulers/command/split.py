@@ -137,14 +137,14 @@ def _programmed(
     """The programme's split. Where there are many ideals, it begins with GO's, and is at least as good."""
     from learned_schedulers.graphs.plans.splits.programme import bound, least
 
+    until = time.monotonic() + seconds
     best, helper = least(work, objective, most=_FEW), ""
     if not best.complete:
         print(f"more than {_FEW:,} ideals; GO searches first", flush=True)
         from learned_schedulers.graphs.plans.splits.by_go import searched  # slow to import: torch
 
         helper = f" and go (up to {evaluations:,} evaluations, seed {seed})"
-        until = time.monotonic() + seconds
-        start = searched(work, objective, seed, evaluations, limit=seconds / 2).devices
+        start = searched(work, objective, seed, evaluations, limit=(until - time.monotonic()) / 2).devices
         with tqdm(unit="ideal", leave=False, disable=None) as bar:
 
             def progress(visited: int, size: int) -> None:

@@ -29,7 +29,7 @@ def test_the_lists_are_large_and_pinned() -> None:
             assert all(word in ("--size", "--input") for word in shlex.split(options)[::2])
     for entry in MODULES.values():
         constructor_of(entry["module"])
-        assert all(input_of(text) for text in (*entry["inputs"], *entry.get("small", [])))
+        assert all(input_of(text) for text in (*entry["inputs"], *entry.get("small", []), *entry.get("form", [])))
 
 
 def test_costs_by_hand() -> None:
@@ -71,11 +71,16 @@ def test_rows_count_what_a_runtime_runs() -> None:
     refused = right._replace(name="b", answered=False, message="error")
     outside = refused._replace(name="c", runs=False)
     module = Outcome("d", "modules", True, "", True, "", 3, ["sort"], 90.0, 100.0)
-    rows = _rows([right, refused, outside, module], {"LSTM": 0.02}, [0.03, float("nan"), -0.04])
+    rows = _rows(
+        [right, refused, outside, module],
+        {"LSTM": 0.02},
+        [{"flops": 0.03, "seconds": 0.3}, {}, {"flops": -0.04, "seconds": 0.1}],
+    )
     values = {(row["set"], row["method"], row["metric"]): row["value"] for row in rows}
     assert values["files", "graph", "refused_share"] == 0.5
     assert values["all", "graph", "refused_share"] == pytest.approx(1 / 3)
     assert values["all", "graph", "unpriced_silently"] == 1 and values["modules", "graph", "models"] == 1
     assert values["all", "all", "flops_error"] == pytest.approx(0.1)
     assert values["all", "graph", "forms_difference"] == pytest.approx(0.04)
+    assert values["all", "graph", "forms_seconds_difference"] == pytest.approx(0.3)
     assert not np.isnan(list(values.values())).any()
