@@ -83,7 +83,7 @@ class Operations:
 
     def _sort(self, trace: Traced) -> None:
         """Fill `fixed`, `computed` and `owners`."""
-        tensors = {**dict(trace.captured.named_parameters(remove_duplicate=False))}
+        tensors: dict[str, Tensor] = {**dict(trace.captured.named_parameters(remove_duplicate=False))}
         tensors |= dict(trace.captured.named_buffers(remove_duplicate=False))
         arguments = pytree.tree_leaves((trace.inputs, dict(trace.keywords)))
         for node in self.nodes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,8 @@ from learned_schedulers.graphs.run.device_process import Task
 from learned_schedulers.graphs.run.pair import Pair, record_of
 from learned_schedulers.graphs.run.shared_memory import SharedMemory
 
-PLAN, ONE_THREAD, TWO_THREADS = "plan", "torch, 1 thread", "torch, 2 threads"
+PLAN = "plan"
+_THREADS = (1, 2)  # of plain torch
 _RUNS = 3  # of each kind in each round; a further one before them does not count
 _LEAST_ROUNDS, _MOST_ROUNDS = 7, 41
 _BUDGET = 15.0  # seconds of all rounds, if the least number of rounds allows it
@@ -30,11 +32,17 @@ class DifferentResults(ValueError):
 
 
 class Turns(NamedTuple):
-    """Seconds of a module, by kind of run: PLAN, ONE_THREAD, TWO_THREADS."""
+    """Seconds of a module, by kind of run: PLAN, and `threads_name` of plain torch."""
 
     seconds: dict[str, np.ndarray]  # (rounds,) median of a round's runs
     tensors: int  # that were compared in each round
     difference: float  # largest, relative to the largest number of a tensor
+    disturbed: float  # share of the plan's runs in which another program used one of the cores
+
+
+def threads_name(count: int) -> str:
+    """What texts call plain torch with so many threads."""
+    return f"torch with {count} thread{'s' if count > 1 else ''}"
 
 
 class Plain:
@@ -52,7 +60,7 @@ class Plain:
                 return list(trace.module(*trace.inputs, **trace.keywords))
         trace.module.zero_grad(set_to_none=True)
         loss: Tensor = trace.module(*trace.inputs, **trace.keywords)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         return [loss.detach()]
 
     def gradients(self) -> dict[str, Tensor]:
@@ -79,12 +87,15 @@ def timed_in_turns(
     work = ModuleWork(module, operations.kinds, _written(operations, parents, placement))
     task = Task(parents, work, order[None], placement[None], np.zeros(_RUNS + 1, np.int64), _PATIENCE)
     worst = 0.0
+    disturbances: list[int] = []
 
     def planned() -> list[float]:
         nonlocal worst
         shared = pair.execute(task, f"running {module.named}")
         worst = max(worst, difference(expected, _results(operations, shared)))
-        return record_of(shared).makespans.tolist()
+        record = record_of(shared)
+        disturbances.extend(record.disturbances[1:].tolist())
+        return record.makespans.tolist()
 
     def by_threads(count: int) -> list[float]:
         torch.set_num_threads(count)
@@ -95,11 +106,8 @@ def timed_in_turns(
             seconds.append(time.perf_counter() - began)
         return seconds
 
-    kinds: dict[str, Callable[[], list[float]]] = {
-        PLAN: planned,
-        ONE_THREAD: lambda: by_threads(1),
-        TWO_THREADS: lambda: by_threads(2),
-    }
+    kinds: dict[str, Callable[[], list[float]]] = {PLAN: planned}
+    kinds |= {threads_name(count): partial(by_threads, count) for count in _THREADS}
     rng = np.random.default_rng(0)
     seconds: dict[str, list[float]] = {kind: [] for kind in kinds}
     try:
@@ -115,7 +123,8 @@ def timed_in_turns(
                     seconds[kind].append(float(np.median(kinds[kind]()[1:])))
     finally:
         torch.set_num_threads(threads)
-    return Turns({kind: np.array(values) for kind, values in seconds.items()}, len(expected), worst)
+    arrays = {kind: np.array(values) for kind, values in seconds.items()}
+    return Turns(arrays, len(expected), worst, float(np.mean(np.array(disturbances) > 0)))
 
 
 def _expected(plain: Plain, trace: Traced, operations: Operations) -> dict[str, Tensor]:
@@ -184,13 +193,12 @@ def difference(expected: dict[str, Tensor], results: dict[str, Tensor]) -> float
             continue
         exact = not (tensor.is_floating_point() or tensor.is_complex())
         allowed = 0.0 if exact else torch.finfo(tensor.dtype).eps ** 0.5
-        wide = torch.complex128 if tensor.is_complex() else torch.float64
-        first, second = (
-            part.to(wide).nan_to_num(0.0, 0.0, 0.0) if not part.is_complex() else part.to(wide)
-            for part in (tensor, result)
-        )
         same = torch.equal(tensor.isfinite(), result.isfinite())
-        relative = float((first - second).abs().max() / first.abs().max().clamp_min(1e-300))
+        finite = tensor.isfinite() & result.isfinite()
+        wide = torch.complex128 if tensor.is_complex() else torch.float64
+        first, second = (part[finite].to(wide) for part in (tensor, result))
+        largest = float(first.abs().max()) if first.numel() else 0.0
+        relative = float((first - second).abs().max()) / max(largest, 1e-300) if first.numel() else 0.0
         if not same or not relative <= allowed:
             raise DifferentResults(
                 f"{name} differs from plain torch's by {relative:.1e} of its largest number: please report this module"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -26,7 +26,7 @@ class RunModule:
     named: str
     inputs: tuple[str, ...]
     training: bool = False
-    way: Way = Way()
+    way: Way = field(default_factory=Way)
 
     def operations(self) -> Operations:
         """Its operations in this process, made once."""
