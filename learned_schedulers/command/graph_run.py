@@ -49,6 +49,7 @@ def prepared(model: str, inputs: Sequence[str], options: Mapping[str, Any]) -> R
     from learned_schedulers.graphs.plans.module_export import source_of, trace_with_weights
     from learned_schedulers.graphs.plans.module_operations import Operations
     from learned_schedulers.graphs.plans.module_work import RunModule
+    from learned_schedulers.graphs.plans.torch_errors import cause_and_remedy
     from learned_schedulers.graphs.read.export import Way
     from learned_schedulers.graphs.read.losses import loss_of
     from learned_schedulers.graphs.read.node_costs import Prices
@@ -61,7 +62,11 @@ def prepared(model: str, inputs: Sequence[str], options: Mapping[str, Any]) -> R
     source = source_of(
         model, trace, Prices({} if costs is None else read_costs(costs)), options.get("optimizer", "sgd")
     )
-    return Runnable(module, trace, Operations(trace), source)
+    try:
+        operations = Operations(trace)
+    except Exception as error:  # the user's operators may raise anything
+        raise ValueError(f"{model}: --run: {cause_and_remedy(error)}") from error
+    return Runnable(module, trace, operations, source)
 
 
 def head(model: str, problem: Problem, source: Source, core: Core) -> str:

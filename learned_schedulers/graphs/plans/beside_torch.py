@@ -54,7 +54,7 @@ def measured_text(predicted: Mapping[str, float], turns: Turns) -> str:
     if low <= 1:
         verdict = f"no difference between {words[best]} and {words[compared]} that noise would not make: {factor}"
     equal = "exactly" if not turns.difference else f"but for {turns.difference:.0e} of its largest number"
-    tensors = "its result equals" if turns.tensors == 1 else f"its {turns.tensors} results and gradients equal"
+    tensors = "its result equals" if turns.tensors == 1 else f"its {turns.tensors} tensors equal"
     if turns.disturbed > _BUSY:
         verdict += (
             f". Other programs used the cores in {turns.disturbed:.0%} of the plan's runs: run it on an idle machine"

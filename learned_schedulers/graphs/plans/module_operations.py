@@ -16,7 +16,7 @@ from torch._subclasses import FakeTensor
 from torch.utils import _pytree as pytree
 
 from learned_schedulers.graphs.read.export import Traced
-from learned_schedulers.graphs.read.fx_nodes import computes, has_result, kind_of
+from learned_schedulers.graphs.read.fx_nodes import computes, has_result, kind_of, value_of
 
 LINE = 64  # bytes; all tensors begin at multiples of it, as those that torch allocates
 Values = list[Any]  # of all nodes by their number; None: not computed yet, or not needed any more
@@ -77,6 +77,7 @@ class Operations:
         with torch.no_grad():
             self._sort(trace)
         self.kinds = tuple(map(kind_of, self.computed))
+        _check_random(self.computed)
         (output,) = (node for node in trace.nodes.nodes if node.op == "output")
         self.results = _results(output)
         self.forms = self._rehearsed()  # of the n results
@@ -124,6 +125,12 @@ class Operations:
             for instruction, numbers in zip(instructions, dropped, strict=True):
                 instruction.run(values)
                 if instruction.node in computed:
+                    node = self.nodes[instruction.node]
+                    if (restrided := _Restrided(instruction.function, value_of(node))).differs(
+                        values[instruction.node]
+                    ):
+                        instruction = self.instructions[node] = instruction._replace(function=restrided)
+                        values[instruction.node] = restrided.of(values[instruction.node])
                     forms.append(form_of(values[instruction.node]))
                 for number in numbers:
                     values[number] = None
@@ -176,6 +183,53 @@ def form_of(result: Any) -> ResultForm:
         size = begin + leaf.numel() * leaf.element_size()
         forms.append(Form(tuple(leaf.shape), tuple(strides), leaf.dtype, begin, size))
     return ResultForm(tuple(forms), structure, size)
+
+
+def _check_random(nodes: Sequence[fx.Node]) -> None:
+    """Raises ValueError for an operation that draws random numbers."""
+    for node in nodes:
+        dropout = kind_of(node) == "scaled_dot_product_attention" and len(node.args) > 4 and node.args[4]
+        if dropout or torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
+            raise ValueError(
+                f"forward draws random numbers ({kind_of(node)}), which are others in each process, so that results "
+                "cannot be compared: run it without --training, or make the module with a dropout of 0"
+            )
+
+
+class _Restrided:
+    """A function whose tensors get the strides that the trace has: views of them are computed for these."""
+
+    def __init__(self, function: Callable[..., Any], expected: Any) -> None:
+        self._function = function
+        self._expected = [leaf for leaf in pytree.tree_leaves(expected) if isinstance(leaf, Tensor)]
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        return self.of(self._function(*args, **keywords))
+
+    def differs(self, result: Any) -> bool:
+        """Whether a result has other strides."""
+        tensors = [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, Tensor)]
+        pairs = zip(tensors, self._expected, strict=False)
+        return any(_strides(tensor) != _strides(expected) for tensor, expected in pairs)
+
+    def of(self, result: Any) -> Any:
+        """The result with the expected strides."""
+        expected = iter(self._expected)
+
+        def copy(tensor: Tensor) -> Tensor:
+            like = next(expected)
+            if _strides(tensor) == _strides(like):
+                return tensor
+            return torch.empty_strided(like.shape, like.stride(), dtype=tensor.dtype).copy_(tensor)
+
+        return pytree.tree_map_only(Tensor, copy, result)
+
+
+def _strides(tensor: Tensor) -> list[int]:
+    """Of dimensions that have several elements; of the others they mean nothing."""
+    if not tensor.numel():
+        return []
+    return [stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if size > 1]
 
 
 def _matters(node: fx.Node) -> bool:
