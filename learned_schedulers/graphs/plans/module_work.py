@@ -102,8 +102,8 @@ class ModuleProgram:
             (numbers[step.operation], shared[step.operation]) if step.operation in others else None for step in steps
         ]
         self._last = [(numbers[i], shared[i]) for i in numbers if i in shared and i not in others]  # for the caller
-        kept = frozenset(number for number, value in enumerate(values) if value is not None)
-        remaining = kept | {number for number, _ in self._last}
+        filled = frozenset(number for number, value in enumerate(values) if value is not None)
+        remaining = filled | {number for number, _ in self._last}
         flat = [instruction for part in lists for instruction in part]
         dropped = iter(last_reads(flat, operations, remaining))
         self._dropped = [[number for _ in part for number in next(dropped)] for part in lists]
