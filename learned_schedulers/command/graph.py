@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -26,7 +25,7 @@ from learned_schedulers.graphs.plans.trace import trace
 from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.graphs.read.cost_rules import unpriced_text
 from learned_schedulers.graphs.read.workloads import MOST_DEVICES, split_of
-from learned_schedulers.graphs.run.core import measured
+from learned_schedulers.graphs.run.core import measured, use_all_instructions
 
 _FUSING = {"model", "size", "input", "training", "seed", "fuse", "plan"}  # parameters that work with --fuse
 
@@ -193,7 +192,7 @@ def main(
         options = _module_options(context, training, loss, optimizer, attention, costs, fuse)
         if device == "cpu":
             _check_cores(context, tf32)
-            os.environ.pop("MKL_CBWR", None)  # main.py sets it; plain torch shall be as fast as elsewhere
+            use_all_instructions()
         if run:
             running.check(model, _is_module(model), device, devices, fuse)
             runnable = running.prepared(model, input or [], options)

@@ -88,6 +88,19 @@ class Core(NamedTuple):
         )
 
 
+def use_all_instructions() -> None:
+    """Let torch use all instructions of this processor, here and in processes that this one starts.
+
+    The package limits them (`learned_schedulers/__init__.py`), so that numbers are the same on all processors; times
+    would be too long. To be called before torch computes anything.
+    """
+    os.environ |= {"ONEDNN_MAX_CPU_ISA": "DEFAULT", "MKL_CBWR": "AUTO"}
+    os.environ.pop("ATEN_CPU_CAPABILITY", None)
+    import torch
+
+    os.environ["ATEN_CPU_CAPABILITY"] = torch.backends.cpu.get_cpu_capability().lower()
+
+
 def measured(types: Iterable[str] = (), threads: int = 1) -> Core:
     """The rates of so many threads of this process. types: of products, beside float32, that are needed."""
     import torch
@@ -108,28 +121,36 @@ def _measured(types: Sequence[str], threads: int) -> Core:
     factors = torch.rand(256, 384), torch.rand(384, 1024)
     image, weights = torch.rand(1, 64, 56, 56), torch.rand(64, 64, 3, 3)
     small, large, other = torch.rand(_SMALL), torch.rand(_LARGE), torch.rand(_LARGE)
-    starts = (torch.neg, torch.relu, torch.abs, lambda x: torch.add(x, x), lambda x: torch.cat((x, x)))
+    starts: dict[str, Callable[[], Any]] = {
+        "negative": lambda: torch.neg(small),
+        "view": lambda: small.view(16, -1).relu(),
+        "small sum": lambda: torch.add(small, small),
+        "join": lambda: torch.cat((small, small)),
+        "zeros": lambda: torch.zeros_like(small),
+    }
     work: dict[str, Callable[[], Any]] = {
         PRODUCTS: lambda: torch.mm(*factors),
         CONVOLUTIONS: lambda: functional.conv2d(image, weights, padding=1),
         FUNCTIONS: lambda: functional.gelu(image),
         WINDOWS: lambda: functional.max_pool2d(image, 3, 1, 1),
-        "start": lambda: [function(small) for function in starts],
         "sum": lambda: torch.add(large, other),
         "copy": lambda: large.copy_(other),
-    }
+    } | starts
     for name in types:
         work[name] = partial(torch.mm, *(factor.to(getattr(torch, name)) for factor in factors))
+    again = {f"{name} again": function for name, function in starts.items()}
     clock = time.thread_time if threads == 1 else time.perf_counter  # the former leaves out what other programs do
-    seconds: dict[str, list[float]] = {name: [] for name in work}
+    seconds: dict[str, list[float]] = {name: [] for name in (*work, *again)}
     for cycle in range(_CYCLES + 1):
-        for name, function in work.items():
+        for name, function in (*work.items(), *again.items()):
             began = clock()
             function()
             if cycle:
                 seconds[name].append(clock() - began)
     median = {name: float(np.median(values)) for name, values in seconds.items()}
-    start = median["start"] / len(starts)  # the first of them finds caches that others have filled
+    # In a network an operation finds neither caches that all others have filled, nor those that it has just used.
+    cold, warm = (np.median([median[name] for name in names]) for names in (starts, again))
+    start = float(np.sqrt(cold * warm))
     flops = {
         PRODUCTS: 2.0 * factors[0].numel() * factors[1].shape[1],
         CONVOLUTIONS: 2.0 * image.numel() * weights[0].numel(),
