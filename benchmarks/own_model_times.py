@@ -2,20 +2,22 @@
 
     python -m benchmarks.own_model_times         # ten minutes; pip install '.[models]' -c constraints.txt
 
-Expected: the roofline with rates that `learned_schedulers/graphs/run/core.py` measures by operations of its own, so that no
-rate is fitted to a model that is judged. Measured: the processor's seconds of each operation within a whole run of its
-model, in float32, the median over the rounds. Models come from torchvision, timm, transformers, and from this file.
+Expected: the roofline with the rates of learned_schedulers/graphs/run/core.py, which are measured by operations of its
+own, so that no rate is fitted to a model that is judged. Measured: the processor's seconds of each operation within a
+whole run of its model, in float32, the median over the rounds. Models come from torchvision, timm, transformers, and
+from this file.
 
-It publishes the experiment `own_model_times`, by model (`set`) and of `all`: rank_correlation (Spearman's) of expected
-and measured seconds, with its interval over the models in `all`; median_error of expected / measured - 1 without sign;
+It publishes the experiment `own_model_times`, by model (`set`) and of `all`, there with an interval over the models:
+rank_correlation (Spearman's) of expected and measured seconds; median_error of expected / measured - 1 without sign;
 total_ratio of the sums; operations. By kind of operation (`judge`), of `all`: kind_ratio, the median of measured /
-expected, of kinds with at least `KIND` operations. Those below 1/2 or above 2 are the known outliers.
+expected with its quartiles, of kinds with at least `KIND` operations. Those below 1/2 or above 2 are known outliers.
 """
 
 from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -35,6 +37,7 @@ from learned_schedulers.graphs.read.roofline import seconds
 from learned_schedulers.graphs.run.core import Core, measured, use_all_instructions
 from pipeline.lab.rows import Quantity, Row, results, row
 
+_DRAWS, _SEED = 1000, 48
 KIND = 5  # least number of operations of a kind that is published
 _HERE = "benchmarks.own_model_times"
 MODELS = {  # name -> module, and the shapes of its inputs
@@ -178,19 +181,25 @@ def _rows(name: str, times: Times) -> list[Row]:
     return [row(_place(name), quantity, value, n=len(times.kinds), seed="all") for quantity, value in numbers.items()]
 
 
+def _joined(parts: Sequence[Times]) -> Times:
+    """The operations of all models."""
+    kinds = tuple(kind for part in parts for kind in part.kinds)
+    expected, measured_ones = (np.concatenate([part[place] for part in parts]) for place in (1, 2))
+    return Times(kinds, expected, measured_ones)
+
+
 def _together(times: dict[str, Times]) -> list[Row]:
-    """Numbers over all operations, with the least and the most of a model; ratios by kind."""
-    whole = Times(
-        tuple(kind for of_model in times.values() for kind in of_model.kinds),
-        np.concatenate([of_model.expected for of_model in times.values()]),
-        np.concatenate([of_model.measured for of_model in times.values()]),
-    )
-    each = [_numbers(of_model) for of_model in times.values()]
+    """Numbers over all operations, with intervals over models that are drawn anew; ratios by kind."""
+    parts = list(times.values())
+    whole = _joined(parts)
+    rng = np.random.default_rng(_SEED)
+    draws = [_numbers(_joined([parts[i] for i in rng.integers(0, len(parts), len(parts))])) for _ in range(_DRAWS)]
     rows: list[Row] = []
     for quantity, value in _numbers(whole).items():
-        ends = [numbers[quantity] for numbers in each]
-        interval = (np.nan, np.nan) if quantity.metric == "operations" else (min(ends), max(ends))
+        low, high = np.quantile([numbers[quantity] for numbers in draws], (0.025, 0.975)).tolist()
+        interval = (np.nan, np.nan) if quantity.metric == "operations" else (low, high)
         rows.append(row(_place("all"), quantity, value, *interval, len(whole.kinds), "models", seed="all"))
+        print(f"all: {quantity.metric} {value:.3f} ({low:.3f} to {high:.3f})")
     kinds, ratios = np.array(whole.kinds), whole.measured / whole.expected
     for kind in sorted(set(whole.kinds)):
         of_kind = ratios[kinds == kind]
