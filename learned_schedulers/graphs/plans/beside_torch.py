@@ -27,7 +27,7 @@ def predictions(source: Source, makespan: float, cores: Mapping[int, Core]) -> d
 
 def predicted_text(predicted: Mapping[str, float]) -> str:
     """What the rates say about the fastest, before anything runs."""
-    best = min(reversed(predicted), key=predicted.__getitem__)  # of equals plain torch, the last
+    best = min(reversed(list(predicted)), key=predicted.__getitem__)  # of equals plain torch, the last
     listed = ", ".join(f"{name} {milliseconds(of_kind)}" for name, of_kind in predicted.items())
     return f"predicted: {listed}; {_words(best)} is expected to be fastest"
 
