@@ -13,7 +13,7 @@ from learned_schedulers.graphs.plans.summary import aligned, milliseconds
 from learned_schedulers.graphs.read.roofline import seconds
 from learned_schedulers.graphs.run.core import Core
 
-_BUSY = 0.2  # share of disturbed runs from which on the times say little
+_BUSY = 0.15  # distance of the quartiles, as a share of the median, from which on the times say little
 
 
 def predictions(source: Source, makespan: float, cores: Mapping[int, Core]) -> dict[str, float]:
@@ -55,9 +55,10 @@ def measured_text(predicted: Mapping[str, float], turns: Turns) -> str:
         verdict = f"no difference between {words[best]} and {words[compared]} that noise would not make: {factor}"
     equal = "exactly" if not turns.difference else f"but for {turns.difference:.0e} of its largest number"
     tensors = "its result equals" if turns.tensors == 1 else f"its {turns.tensors} tensors equal"
-    if turns.disturbed > _BUSY:
-        verdict += (
-            f". Other programs used the cores in {turns.disturbed:.0%} of the plan's runs: run it on an idle machine"
-        )
+    spread = max(
+        float(np.subtract(*np.quantile(turns.seconds[kind], (0.75, 0.25)))) / medians[kind] for kind in medians
+    )
+    if spread > _BUSY:
+        verdict += f". The times scatter by {spread:.0%}: other programs use the cores; run it on an idle machine"
     right = f"The plan is right: {tensors} plain torch's, {equal}."
     return f"{aligned(rows)}\n\n{len(ratios)} rounds in turns: {verdict}.\n{right}"

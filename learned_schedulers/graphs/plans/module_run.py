@@ -38,7 +38,6 @@ class Turns(NamedTuple):
     seconds: dict[str, np.ndarray]  # (rounds,) median of a round's runs
     tensors: int  # that were compared in each round
     difference: float  # largest, relative to the largest number of a tensor
-    disturbed: float  # share of the plan's runs in which another program used one of the cores
 
 
 def threads_name(count: int) -> str:
@@ -88,15 +87,12 @@ def timed_in_turns(
     work = ModuleWork(module, operations.kinds, _written(operations, parents, placement))
     task = Task(parents, work, order[None], placement[None], np.zeros(_RUNS + 1, np.int64), _PATIENCE)
     worst = 0.0
-    disturbances: list[int] = []
 
     def planned() -> list[float]:
         nonlocal worst
         shared = pair.execute(task, f"running {module.named}")
         worst = max(worst, difference(expected, _results(operations, shared)))
-        record = record_of(shared)
-        disturbances.extend(record.disturbances[1:].tolist())
-        return record.makespans.tolist()
+        return record_of(shared).makespans.tolist()
 
     def by_threads(count: int) -> list[float]:
         torch.set_num_threads(count)
@@ -124,8 +120,7 @@ def timed_in_turns(
                     seconds[kind].append(float(np.median(kinds[kind]()[1:])))
     finally:
         torch.set_num_threads(threads)
-    arrays = {kind: np.array(values) for kind, values in seconds.items()}
-    return Turns(arrays, len(expected), worst, float(np.mean(np.array(disturbances) > 0)))
+    return Turns({kind: np.array(values) for kind, values in seconds.items()}, len(expected), worst)
 
 
 def _expected(plain: Plain, trace: Traced, operations: Operations) -> dict[str, Tensor]:

@@ -160,12 +160,14 @@ def test_the_sentence_says_which_is_fastest() -> None:
     predicted = {PLAN: 2.5, "torch with 1 thread": 4.0, "torch with 2 threads": 2.2}
     assert predicted_text(predicted).endswith("plain torch with 2 threads is expected to be fastest")
     seconds = {PLAN: plan, "torch with 1 thread": single, "torch with 2 threads": double}
-    text = measured_text(predicted, Turns(seconds, 2, 0.0, 0.0))
+    text = measured_text(predicted, Turns(seconds, 2, 0.0))
     assert "plain torch with 2 threads is fastest; the plan takes 1.50 times as long" in text
     assert text.endswith("The plan is right: its 2 tensors equal plain torch's, exactly.")
     seconds["torch with 2 threads"] = np.array([2.0, 4.0, 3.1, 2.9, 3.0, 2.5, 3.5, 3.2, 2.8])
-    assert "no difference between" in measured_text(predicted, Turns(seconds, 2, 1e-7, 0.0))
+    assert "no difference between" in measured_text(predicted, Turns(seconds, 2, 1e-7))
     seconds["torch with 2 threads"] = 2 * plan
-    text = measured_text(predicted, Turns(seconds, 2, 1e-7, 0.5))
+    text = measured_text(predicted, Turns(seconds, 2, 1e-7))
     assert "the plan is fastest; plain torch with 1 thread takes 1.33 times as long" in text
-    assert "Other programs used the cores in 50% of the plan's runs" in text
+    assert "scatter" not in text
+    seconds[PLAN] = np.linspace(2.0, 4.0, 9)
+    assert "The times scatter by 33%: other programs use the cores" in measured_text(predicted, Turns(seconds, 2, 0.0))
