@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 from learned_schedulers.command import fuse as fusing
+from learned_schedulers.command import graph_run as running
 from learned_schedulers.command.explained import explained
 from learned_schedulers.command.kernels import announce
 from learned_schedulers.files import replacing
@@ -20,11 +21,12 @@ from learned_schedulers.graphs.devices.timeline import Timeline, timeline
 from learned_schedulers.graphs.plans import summary
 from learned_schedulers.graphs.plans.best import By, Trial, chosen, trials, why_nothing_fits
 from learned_schedulers.graphs.plans.named_module import NamedModule
-from learned_schedulers.graphs.plans.sources import Source, on_devices, read_file
+from learned_schedulers.graphs.plans.sources import Source, on_cores, on_devices, read_file
 from learned_schedulers.graphs.plans.trace import trace
 from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.graphs.read.cost_rules import unpriced_text
 from learned_schedulers.graphs.read.workloads import MOST_DEVICES, split_of
+from learned_schedulers.graphs.run.core import measured, use_all_instructions
 
 _FUSING = {"model", "size", "input", "training", "seed", "fuse", "plan"}  # parameters that work with --fuse
 
@@ -41,9 +43,17 @@ def main(
     ],
     devices: Annotated[
         int | None,
-        typer.Option(min=1, max=MOST_DEVICES, help="Number of devices. Default: the workload's number, otherwise 4."),
+        typer.Option(
+            min=1, max=MOST_DEVICES, help="Number of devices. Default: the workload's number, 2 of cpu, otherwise 4."
+        ),
     ] = None,
-    device: Annotated[DeviceName, typer.Option(help="Kind of the devices; a workload has its own times.")] = "v100",
+    device: Annotated[
+        Literal["t4", "v100", "a100", "cpu"],
+        typer.Option(
+            help="Kind of the devices; a workload has its own times. cpu: cores of this machine, which share its "
+            "memory; their rates are measured first, in seconds, so that two calls may differ."
+        ),
+    ] = "v100",
     link: Annotated[
         LinkName, typer.Option(help="Link between any two devices: pcie 12 GB/s, 20 us; nvlink 100 GB/s, 10 us.")
     ] = "pcie",
@@ -121,6 +131,14 @@ def main(
     trace_out: Annotated[
         Path | None, typer.Option("--trace", help="JSON file to write: the schedule, for Perfetto (ui.perfetto.dev).")
     ] = None,
+    run: Annotated[
+        bool,
+        typer.Option(
+            "--run",
+            help="With --device cpu: also run the best plan of module:Class on two cores, in turns with plain torch "
+            "with one and two threads, compare the results, and say which is fastest. The module has weights then.",
+        ),
+    ] = False,
     fuse: Annotated[
         bool,
         typer.Option("--fuse", help="Plan which operations become one kernel, instead; module:Class is also compiled."),
@@ -138,6 +156,11 @@ def main(
     branch, a while_loop as a single step. Nothing runs on a device, and no content of a file runs as code. But
     module:Class imports your module, which runs its code.
 
+    With --device cpu, the devices are cores of this machine, and the command says whether plain torch with as many
+    threads is expected to be faster than any of the plans. With --run, two processes on two cores execute the best
+    plan of module:Class, with weights and inputs from a fixed seed, which takes half a minute. A training step is run
+    up to its gradients. Weights are in memory three times.
+
     With --fuse, the command plans kernels for one core instead, by XLA's rules and by GO. It prints how much each
     kernel saves by a cost of launches, arithmetic and bytes. If g++ is installed, TorchInductor compiles module:Class
     by its own decisions and by GO's proposals, and both are timed on this machine, which takes a minute or two.
@@ -154,6 +177,7 @@ def main(
     learned-schedulers graph mine:Network --input int64:16,128 --training
     learned-schedulers graph 'mine:Network(width=64)' --input tokens=int64:16,128 --training --loss mean_square:scores
     learned-schedulers graph mine:Network --input bfloat16:16,128 --device a100 --costs costs.json
+    learned-schedulers graph mine:Network --input 32,3,64,64 --device cpu --run
     learned-schedulers graph mine:Network --input 32,3,64,64 --fuse --plan kernels.json
 
     Modules of torchvision need, in the clone: pip install -e '.[models]' -c constraints.txt. If an ONNX file leaves a
@@ -167,7 +191,13 @@ def main(
         files = {name: path for name, path in outputs if path}
         _check_outputs(model, files)
         options = _module_options(context, training, loss, optimizer, attention, costs, fuse)
-        source = _read(model, size or [], input or [], options)
+        if device == "cpu":
+            _check_cores(context, tf32)
+            use_all_instructions()
+        if run:
+            running.check(model, _is_module(model), device, devices, fuse)
+            runnable = running.prepared(model, input or [], options)
+        source = runnable.source if run else _read(model, size or [], input or [], options)
         if note := unpriced_text(source.unpriced):
             print(f"{model}: operators {note}\n")
         for note in source.notes:
@@ -176,8 +206,13 @@ def main(
             module = _to_compile(model, input or [], training) if _is_module(model) else None
             fusing.fuse(model, source, module, seed, plan)
             return
-        problem = on_devices(source, devices, device, link, memory, tf32)
-        print(_head(model, problem, source, device, link, tf32), flush=True)
+        if device == "cpu":
+            core = measured(source.types)
+            problem = on_cores(source, core, devices or running.CORES, memory)
+            print(running.head(model, problem, source, core), flush=True)
+        else:
+            problem = on_devices(source, devices, device, link, memory, tf32)
+            print(_head(model, problem, source, device, link, tf32), flush=True)
         results = trials(problem, seed, source.groups, moves, by)
         best = chosen(results, by)
         if best.order is None or best.placement is None:
@@ -186,11 +221,24 @@ def main(
         print(summary.methods_text(problem, results, best))
         print()
         print(summary.devices_text(problem, best.order, best.placement, times))
+        if device == "cpu":
+            seconds = running.predicted(source, problem, core, best)
+            running.tell_fastest(seconds)
+        if run:
+            running.run(runnable, problem, best, seconds)
         contents = {name: _content(name, problem, source, best, times) for name in files}
         for name, path in files.items():
             with replacing(path, follow=True) as temporary:
                 temporary.write_bytes(contents[name])
             print(f"{name}: {path}")
+
+
+def _check_cores(context: typer.Context, tf32: bool) -> None:
+    """Raises ValueError for options that have no meaning for cores."""
+    if _is_set(context, "link"):
+        raise ValueError("--link: the cores of a machine share its memory, so --device cpu has no link; leave it out")
+    if tf32:
+        raise ValueError("--tf32: cores have no tf32; leave it out, or choose --device a100")
 
 
 def _check_fusing(context: typer.Context, fuse: bool, plan: Path | None) -> None:

@@ -21,3 +21,5 @@ def claims() -> Iterator[Claim]:
     yield Claim("own_split_networks_different", "== 0", networks)
     seconds = row_of("own_split_answer", set="all", method="programme", metric="seconds_to_answer")
     yield Claim("own_split_seconds_to_answer", "<= 60", seconds)
+    times = row_of("own_model_times", set="all", method="graph", metric="rank_correlation")
+    yield Claim("own_model_time_rank_correlation", ">= 0.8", times)

@@ -24,7 +24,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from learned_schedulers.graphs.plans.call_log import no_fast_paths
-from learned_schedulers.graphs.plans.module_words import Input, arguments_of, constructor_of, imported, input_of
+from learned_schedulers.graphs.plans.module_words import Input, arguments_of, constructor_of, drawn, imported, input_of
 from learned_schedulers.graphs.plans.sources import Source
 from learned_schedulers.graphs.plans.torch_errors import cause_and_remedy
 from learned_schedulers.graphs.read.export import Traced, Way, graph_of_fx, traced
@@ -60,22 +60,45 @@ def export_module(
     loss, attention, in_parts: see `losses.py` and `export.Way`; costs: a file (own_costs.py); optimizer: see
     `module_memory.py`. Raises ValueError that says what failed.
     """
+    way = Way(loss_of(loss), attention, in_parts)
+    trace = _exported(named, inputs, "training" if training else "forward", way, _first)
+    own_costs = {} if costs is None else read_costs(costs)
+    return source_of(named, trace, Prices(own_costs, in_parts), optimizer)
+
+
+def trace_with_weights(named: str, inputs: Sequence[str], training: bool, way: Way) -> Traced:
+    """The trace of `module:Class(...)` with real weights and inputs, both drawn from a fixed seed, for a run.
+
+    Every process gets the same ones. Raises as `export_module` does.
+    """
+    return _exported(named, inputs, "training" if training else "forward", way, _with_weights)
+
+
+def _exported(
+    named: str,
+    inputs: Sequence[str],
+    variant: str,
+    way: Way,
+    attempts: Callable[[Callable[[], Any], Sequence[Input], str, Way, str], Traced],
+) -> Traced:
+    """The trace of a user's module by a function that makes it. Raises ValueError that says what failed."""
     entries = [input_of(text) for text in inputs]
     if not entries:
         raise ValueError(f"{named}: a module needs the shapes of its inputs: --input 32,3,224,224, once for each")
-    way = Way(loss_of(loss), attention, in_parts)
-    own_costs = {} if costs is None else read_costs(costs)
-    prices = Prices(own_costs, in_parts)
-    name = constructor_of(named).name
-    variant = "training" if training else "forward"
     try:
         with imported(named) as make, _quiet(), no_fast_paths():
-            trace = _first(make, entries, variant, way, named)
+            return attempts(make, entries, variant, way, named)
     except ImportError as error:
         raise ValueError(f"{named}: it cannot be imported: {error}; {_EXTRA}") from error
     except Exception as error:  # the user's code, or torch because of it, may raise anything
         reason = f"{error}; {_UNFIT}" if "torchvision::" in str(error) else cause_and_remedy(error)
         raise ValueError(f"{named}: torch cannot export it: {reason}") from error
+
+
+def source_of(named: str, trace: Traced, prices: Prices, optimizer: Optimiser = "sgd") -> Source:
+    """The graph of a traced module, and what was assumed."""
+    name = constructor_of(named).name
+    variant = "forward" if trace.loss is None else "training"
     graph = graph_of_fx(trace.nodes, name, name, variant, prices=prices)
     nodes = [node for node in trace.nodes.nodes if computes(node)]
     memory = memory_of(trace.nodes, optimizer)
@@ -105,6 +128,18 @@ def _notes(trace: Traced, kinds: Sequence[str], prices: Prices) -> Iterator[str]
             f"{kind} ({kinds.count(kind)}) is priced as a single step, because the number of steps depends on data; "
             f"--costs FILE with an entry higher_order::{kind} gives it your price"
         )
+
+
+def _with_weights(make: Callable[[], Any], entries: Sequence[Input], variant: str, way: Way, named: str) -> Traced:
+    """The trace with real weights and inputs. Raises TooLarge where memory does not allow them."""
+    torch.manual_seed(0)
+    with _FreeMemory():
+        module = make()
+    positional, keywords = arguments_of(named, entries, drawn)
+    trace = traced(module, positional, variant, way, keywords)
+    if trace.loss is not None and len(trace.inputs) > len(positional):
+        trace.inputs[0].zero_()  # the target, whose memory has any content
+    return trace
 
 
 def _first(make: Callable[[], Any], entries: Sequence[Input], variant: str, way: Way, named: str) -> Traced:

@@ -108,3 +108,13 @@ def arguments_of(
             raise ValueError(f"{named}: --input {'.'.join(entry.path)} stands twice; name it once")
         place[last] = make(entry)
     return positional, keywords
+
+
+def drawn(entry: Input) -> Any:  # torch's tensor
+    """Random numbers around 0; for integers 0 or 1, which are valid rows of every embedding table."""
+    import torch
+
+    dtype, shape = getattr(torch, entry.kind), entry.shape
+    if dtype.is_floating_point or dtype.is_complex:
+        return torch.rand(shape, dtype=dtype) - 0.5
+    return torch.randint(0, 2, shape, dtype=dtype)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from learned_schedulers.graphs.plans.module_words import Input, imported, input_of
+from learned_schedulers.graphs.plans.module_words import drawn, imported, input_of
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,4 @@ class NamedModule:
         with imported(self.named) as make:
             module: nn.Module = make().train(self.training)
         module.requires_grad_(self.training)
-        return module, tuple(_drawn(entry) for entry in map(input_of, self.inputs))
-
-
-def _drawn(entry: Input) -> Tensor:
-    """Random numbers around 0; for integers 0 or 1, which are valid rows of every embedding table."""
-    dtype, shape = getattr(torch, entry.kind), entry.shape
-    if dtype.is_floating_point or dtype.is_complex:
-        return torch.rand(shape, dtype=dtype) - 0.5
-    return torch.randint(0, 2, shape, dtype=dtype)
+        return module, tuple(drawn(entry) for entry in map(input_of, self.inputs))

@@ -16,6 +16,7 @@ from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.onnx_files import read_with_names
 from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.graphs.read.workloads import read_workload
+from learned_schedulers.graphs.run.core import Core
 
 _DEVICES = 4  # the default number
 
@@ -55,6 +56,15 @@ def on_devices(
         source.graph, devices or source.devices, DEVICES[device], room, rates, source.shared, source.results
     )
     return linked(problem, LINKS[link]).mean
+
+
+def on_cores(source: Source, core: Core, devices: int, memory: float | None = None) -> Problem:
+    """The graph of a source on cores of this machine, which share its memory. memory (GB of each): None for a share."""
+    room = source.memory if memory is None else memory * 1e9
+    share = core.memory_bytes / devices if room is None else room
+    rates = core.rates_of(source.graph.kinds, source.types)
+    problem = problem_of(source.graph, devices, core.device, share, rates, source.shared, source.results)
+    return linked(problem, core.link).mean
 
 
 def read_file(path: Path, dimensions: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]] | None = None) -> Source:

@@ -56,6 +56,10 @@ class Traced(NamedTuple):
 
     nodes: fx.Graph
     loss: Loss | None  # of a training step, with the name of its output
+    module: nn.Module  # what was traced: the user's module as `Outputs` or `WithLoss`
+    captured: nn.Module  # its parameters and buffers have the names of the weights among the nodes
+    inputs: tuple[Tensor, ...]  # positional arguments of `module`: a target, if the loss has one, comes first
+    keywords: Mapping[str, Any]  # further arguments of `module`
 
 
 def graph_of_module(
@@ -113,7 +117,7 @@ def traced(
     if not training:
         _without_last_copies(nodes)
     _check_types(nodes)
-    return Traced(nodes, loss)
+    return Traced(nodes, loss, module, captured, inputs, named)
 
 
 def _register_constants(module: nn.Module) -> None:
