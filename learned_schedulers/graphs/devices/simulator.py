@@ -117,10 +117,6 @@ def sent_weights(problem: Problem, placement: np.ndarray) -> tuple[np.ndarray, n
     return copies % problem.devices, shared.sizes[away][first]
 
 
-# Start and end of operations are rounded, each by another sum: an end so close before a begin is at the same time.
-SAME_TIME = 1 - 1e-12
-
-
 class Residencies(NamedTuple):
     """R stays of a result in the memory of a device."""
 
@@ -163,7 +159,7 @@ def residencies(problem: Problem, order: np.ndarray, placement: np.ndarray) -> R
     np.maximum.at(weight_ends, number, ends[shared.readers[sent]])
     return Residencies(
         begins=np.r_[begins[owners], ends[owners[copied]], np.zeros(len(weights))],
-        ends=np.r_[last_needed, copy_ends, weight_ends] * SAME_TIME,
+        ends=np.r_[last_needed, copy_ends, weight_ends] * problem.same_time,
         sizes=np.r_[parts.sizes, parts.sizes[copied], shared.sizes[sent][first]],
         devices=np.r_[placement[owners], copies % m, weights % m].astype(np.int64),
     )

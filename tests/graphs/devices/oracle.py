@@ -71,7 +71,7 @@ def peaks(problem: Problem, order: np.ndarray, placement: np.ndarray) -> list[fl
     results += [(device, 0.0, end, size) for (_, device), (end, size) in copies.items()]
     most = [0.0] * problem.devices
     for device, moment, _, _ in results:
-        stays = [(where, begin, end * (1 - 1e-12), size) for where, begin, end, size in results]
+        stays = [(where, begin, end * problem.same_time, size) for where, begin, end, size in results]
         alive = sum(size for where, begin, end, size in stays if where == device and begin <= moment < end)
         most[device] = max(most[device], alive)
     weights = [

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from learned_schedulers.graphs.devices.simulator import makespans, peaks, starts
-from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
+from learned_schedulers.graphs.problems.problem import Edges, Parts, Problem, Transfers
 from tests.graphs.devices import oracle
 from tests.graphs.problems import drawn
 
@@ -87,5 +87,6 @@ def test_memory_that_is_free_at_a_time_is_available_at_that_time() -> None:
     chain = Edges(np.r_[np.arange(n), n - 1].astype(np.int32), np.arange(1, n, dtype=np.int32))
     for seed in range(5):
         seconds = np.random.default_rng(seed).random(n)
-        problem = Problem(seconds, np.ones(n), chain, 1)
+        parts = Parts(np.arange(n), np.ones(n), chain, np.zeros(n, bool))
+        problem = Problem(seconds, np.ones(n), chain, 1, results=parts)
         assert peaks(problem, np.arange(n), np.zeros(n, np.int32)) == [2.0]
