@@ -23,6 +23,8 @@ class Case:
     refusal: str = ""  # pattern of the reason for which PlacedModule may refuse it; empty: it has to run
     gradients: bool = True  # whether the module itself has gradients
     rounding: bool = False  # whether the CPU fuses operations that the graph has apart, and so rounds otherwise
+    rate: float = 0.05  # of the optimiser; a large one lets deep networks explode, and rounding with them
+    steps: int = 3
 
 
 @dataclass

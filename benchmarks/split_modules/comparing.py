@@ -18,7 +18,6 @@ from learned_schedulers.graphs.plans.call_form import NotPlaceable, with_datacla
 from learned_schedulers.graphs.plans.placed_module import PlacedModule, operation_kinds
 from learned_schedulers.graphs.plans.placed_run import OPERATION, PlacedRun
 
-STEPS = 3
 ROUNDING = {"rtol": 1e-9, "atol": 1e-9}  # of cases in float64, in which an operation deviates by 1e-16
 EQUAL, REFUSED, DIFFERENT = "equal", "refused", "different"
 
@@ -27,6 +26,7 @@ class Verdict(NamedTuple):
     """What became of a case with a split."""
 
     case: str
+    seed: int
     name: str  # EQUAL | REFUSED | DIFFERENT
     detail: str  # the reason, or what differs
     tensors: int  # that were compared
@@ -46,10 +46,12 @@ def compared(case: Case, seed: int, devices: int = 2) -> Verdict:
         for first, second in _pairs(case, module, placed):
             tensors += 1
             if difference := _difference(first, second, case.rounding):
-                return Verdict(case.name, DIFFERENT, difference, tensors)
+                return Verdict(case.name, seed, DIFFERENT, difference, tensors)
     except NotPlaceable as error:
-        return Verdict(case.name, REFUSED, str(error), 0)
-    return Verdict(case.name, EQUAL, "", tensors)
+        return Verdict(case.name, seed, REFUSED, str(error), 0)
+    except Exception as error:  # neither a result nor a refusal
+        return Verdict(case.name, seed, DIFFERENT, f"it raises {type(error).__name__}: {error}"[:500], 0)
+    return Verdict(case.name, seed, EQUAL, "", tensors)
 
 
 def detected(case: Case, seed: int) -> bool | None:
@@ -98,8 +100,10 @@ class Named(NamedTuple):
 def _pairs(case: Case, module: nn.Module, placed: PlacedModule) -> Iterator[tuple[Named, Named]]:
     """Everything to be compared, of the module and of its twin, in steps."""
     twin = placed.module
-    optimisers = [torch.optim.SGD(list(part.parameters()) or [torch.zeros(1)], 0.05, 0.9) for part in (module, twin)]
-    for step in range(STEPS):
+    optimisers = [
+        torch.optim.SGD(list(part.parameters()) or [torch.zeros(1)], case.rate, 0.9) for part in (module, twin)
+    ]
+    for step in range(case.steps):
         for gradients in (False, True) if case.gradients else (False,):
             label = f"step {step}, {'with' if gradients else 'without'} gradients"
             calls = _twice(_arguments(case), gradients)

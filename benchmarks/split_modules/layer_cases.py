@@ -206,7 +206,67 @@ class DependsOnData(Based):
         return self.layer(x) if x.sum() > 0 else -x
 
 
-@CASES.of(real(4, 8), refusal="torch cannot trace")
+@CASES.of(real(4, 8), whole(2, 4, 1))
+class SkipsAFullMask(Based):
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        if not torch.compiler.is_exporting() and mask.all():
+            return self.layer(x)
+        return self.layer(x).masked_fill(mask == 0, 0.0)
+
+
+@CASES.of(real(4, 8))
+class LooksForFaults(Based):
+    def forward(self, x: Tensor) -> Tensor:
+        if not torch.compiler.is_compiling() and bool(x.isnan().any()):
+            raise ValueError("not a number")
+        return self.layer(x)
+
+
+@CASES.of(real(4, 8))
+class CountsWhatItSkips(Based):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(()))
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.calls += 1
+        largest = x.abs().max()
+        if not torch.compiler.is_exporting() and largest.item() < 100:
+            return self.layer(x) * self.calls
+        return self.layer(x.clamp(-100, 100)) * self.calls
+
+
+@CASES.of(real(4, 8), refusal="something else while it is exported")
+class OtherwiseWhenExported(Based):
+    def forward(self, x: Tensor) -> Tensor:
+        if torch.compiler.is_exporting():
+            return self.layer(x)
+        return self.layer(x) + 1 if x.abs().sum() > 0 else x
+
+
+@CASES.of(real(4, 8), refusal="something else while it is exported")
+class KeepsNothingWhenExported(Based):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("largest", torch.zeros(()))
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not torch.compiler.is_exporting() and x.abs().max() > self.largest:
+            self.largest.copy_(x.abs().max())
+        return self.layer(x)
+
+
+@CASES.of(real(2, 2, 5, 4), real(5, 5))
+class AttentionWithMask(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(5, 5))
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        return functional.scaled_dot_product_attention(x, x * 2, x, attn_mask=mask + self.bias)
+
+
+@CASES.of(real(4, 8), refusal="control flow by data")
 class Conditional(Based):
     def forward(self, x: Tensor) -> Tensor:
         return torch.cond(x.sum() > 0, lambda y: self.layer(y), lambda y: y.sin(), (x,))

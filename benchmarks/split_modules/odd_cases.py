@@ -85,7 +85,7 @@ def ramp(length: int) -> Tensor:
     return torch.arange(float(length))
 
 
-@CASES.of(real(4, 8), refusal="torch cannot trace")
+@CASES.of(real(4, 8), refusal="register it as a buffer")
 class CachedConstant(Based):
     def forward(self, x: Tensor) -> Tensor:
         return self.layer(x) * ramp(8)

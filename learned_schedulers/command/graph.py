@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import typer
 
 from learned_schedulers.command import fuse as fusing
+from learned_schedulers.command import graph_run as running
 from learned_schedulers.command.explained import explained
 from learned_schedulers.command.kernels import announce
 from learned_schedulers.files import replacing
+from learned_schedulers.graphs.devices.number_rates import rates_text
 from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, DeviceName, LinkName
 from learned_schedulers.graphs.devices.timeline import Timeline, timeline
 from learned_schedulers.graphs.plans import summary
 from learned_schedulers.graphs.plans.best import By, Trial, chosen, trials, why_nothing_fits
 from learned_schedulers.graphs.plans.named_module import NamedModule
-from learned_schedulers.graphs.plans.sources import Source, export_module, on_devices, read_file
+from learned_schedulers.graphs.plans.sources import Source, on_cores, on_devices, read_file
 from learned_schedulers.graphs.plans.trace import trace
 from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.graphs.read.cost_rules import unpriced_text
 from learned_schedulers.graphs.read.workloads import MOST_DEVICES, split_of
+from learned_schedulers.graphs.run.core import measured, use_all_instructions
 
 _FUSING = {"model", "size", "input", "training", "seed", "fuse", "plan"}  # parameters that work with --fuse
 
@@ -31,13 +35,25 @@ def main(
     context: typer.Context,
     model: Annotated[
         str,
-        typer.Argument(metavar="MODEL", help="MODEL.onnx; WORKLOAD.json; or module:Class, whose code is RUN."),
+        typer.Argument(
+            metavar="MODEL",
+            help="MODEL.onnx; WORKLOAD.json; or module:Class, whose code is RUN, also with literals as arguments: "
+            "'mine:Network(width=64)'.",
+        ),
     ],
     devices: Annotated[
         int | None,
-        typer.Option(min=1, max=MOST_DEVICES, help="Number of devices. Default: the workload's number, otherwise 4."),
+        typer.Option(
+            min=1, max=MOST_DEVICES, help="Number of devices. Default: the workload's number, 2 of cpu, otherwise 4."
+        ),
     ] = None,
-    device: Annotated[DeviceName, typer.Option(help="Kind of the devices; a workload has its own times.")] = "v100",
+    device: Annotated[
+        Literal["t4", "v100", "a100", "cpu"],
+        typer.Option(
+            help="Kind of the devices; a workload has its own times. cpu: cores of this machine, which share its "
+            "memory; their rates are measured first, in seconds, so that two calls may differ."
+        ),
+    ] = "v100",
     link: Annotated[
         LinkName, typer.Option(help="Link between any two devices: pcie 12 GB/s, 20 us; nvlink 100 GB/s, 10 us.")
     ] = "pcie",
@@ -47,14 +63,50 @@ def main(
     ] = None,
     size: Annotated[
         list[str] | None,
-        typer.Option(help="Size of a dimension that an ONNX file leaves open, like batch=8. Repeatable."),
+        typer.Option(
+            help="Size that an ONNX file leaves open, like batch=8: of a dimension, of a tensor that depends on data, "
+            "or number of steps of a loop. Repeatable."
+        ),
     ] = None,
     input: Annotated[
         list[str] | None,
-        typer.Option(help="Shape of an input of module:Class, like 8,3,99,99 or int64:8,128. Repeatable."),
+        typer.Option(
+            help="Shape of an input of module:Class, like 8,3,99,99 or int64:8,128, or by name: tokens=int64:8,128, "
+            "batch.image=8,3,99,99 where batch is a dictionary; of an ONNX file, like x=8,3,99,99. Repeatable."
+        ),
     ] = None,
     training: Annotated[
         bool, typer.Option("--training", help="Schedule a training step of module:Class, with loss and gradients.")
+    ] = False,
+    loss: Annotated[
+        str,
+        typer.Option(
+            help="Loss of --training: cross_entropy, mean_square or sum of an output, or output, if the module returns "
+            "its loss; with the output's name: cross_entropy:logits. Default: of logits, else of the first output."
+        ),
+    ] = "cross_entropy",
+    optimizer: Annotated[
+        Literal["sgd", "momentum", "adam", "fused"],
+        typer.Option(
+            help="Of --training: its states lie beside the weights (momentum one, adam two of their size), and all "
+            "gradients stay until its step; fused: sgd that takes its step with each gradient. The step takes no time."
+        ),
+    ] = "sgd",
+    attention: Annotated[
+        Literal["fused", "parts"],
+        typer.Option(
+            help="scaled_dot_product_attention of module:Class: fused, one operation without a matrix of tokens x "
+            "tokens, or in parts, its products and softmax."
+        ),
+    ] = "fused",
+    costs: Annotated[
+        Path | None,
+        typer.Option(
+            help='JSON file: costs of operators of module:Class, {"mine::op": {"flops": "2 * in0 * in1[1]"}}.'
+        ),
+    ] = None,
+    tf32: Annotated[
+        bool, typer.Option("--tf32", help="Products of float32 at the rate of tf32, where the device has it (a100).")
     ] = False,
     by: Annotated[
         By,
@@ -79,6 +131,14 @@ def main(
     trace_out: Annotated[
         Path | None, typer.Option("--trace", help="JSON file to write: the schedule, for Perfetto (ui.perfetto.dev).")
     ] = None,
+    run: Annotated[
+        bool,
+        typer.Option(
+            "--run",
+            help="With --device cpu: also run the best plan of module:Class on two cores, in turns with plain torch "
+            "with one and two threads, compare the results, and say which is fastest. The module has weights then.",
+        ),
+    ] = False,
     fuse: Annotated[
         bool,
         typer.Option("--fuse", help="Plan which operations become one kernel, instead; module:Class is also compiled."),
@@ -91,9 +151,15 @@ def main(
 
     The command prints each method's predicted makespan, compared with one device and with a lower bound. Then it prints
     the work of each device in the best schedule, and the memory that it needs. Run times of operations follow from the
-    device's peak rates (real operations take longer), or they are the profiled times of a workload; the link gives the
-    time of transfers. Nothing runs on a device, and no content of a file runs as code. But module:Class imports your
-    module, which runs its code.
+    device's peak rates (real operations take longer), for products by the type of their numbers, or they are the
+    profiled times of a workload; the link gives the time of transfers. torch.cond is priced as its more expensive
+    branch, a while_loop as a single step. Nothing runs on a device, and no content of a file runs as code. But
+    module:Class imports your module, which runs its code.
+
+    With --device cpu, the devices are cores of this machine, and the command says whether plain torch with as many
+    threads is expected to be faster than any of the plans. With --run, two processes on two cores execute the best
+    plan of module:Class, with weights and inputs from a fixed seed, which takes half a minute. A training step is run
+    up to its gradients. Weights are in memory three times.
 
     With --fuse, the command plans kernels for one core instead, by XLA's rules and by GO. It prints how much each
     kernel saves by a cost of launches, arithmetic and bytes. If g++ is installed, TorchInductor compiles module:Class
@@ -109,6 +175,9 @@ def main(
     learned-schedulers graph workload.json --split split.json --trace trace.json
     learned-schedulers graph torchvision.models:inception_v3 --input 32,3,299,299 --devices 2 --memory 16
     learned-schedulers graph mine:Network --input int64:16,128 --training
+    learned-schedulers graph 'mine:Network(width=64)' --input tokens=int64:16,128 --training --loss mean_square:scores
+    learned-schedulers graph mine:Network --input bfloat16:16,128 --device a100 --costs costs.json
+    learned-schedulers graph mine:Network --input 32,3,64,64 --device cpu --run
     learned-schedulers graph mine:Network --input 32,3,64,64 --fuse --plan kernels.json
 
     Modules of torchvision need, in the clone: pip install -e '.[models]' -c constraints.txt. If an ONNX file leaves a
@@ -121,15 +190,29 @@ def main(
         outputs = (("gantt", gantt), ("split", split), ("trace", trace_out), ("plan", plan))
         files = {name: path for name, path in outputs if path}
         _check_outputs(model, files)
-        source = _read(model, size or [], input or [], training)
+        options = _module_options(context, training, loss, optimizer, attention, costs, fuse)
+        if device == "cpu":
+            _check_cores(context, tf32)
+            use_all_instructions()
+        if run:
+            running.check(model, _is_module(model), device, devices, fuse)
+            runnable = running.prepared(model, input or [], options)
+        source = runnable.source if run else _read(model, size or [], input or [], options)
         if note := unpriced_text(source.unpriced):
             print(f"{model}: operators {note}\n")
+        for note in source.notes:
+            print(f"{model}: {note}\n")
         if fuse:
-            module = NamedModule(model, tuple(input or []), training) if _is_module(model) else None
+            module = _to_compile(model, input or [], training) if _is_module(model) else None
             fusing.fuse(model, source, module, seed, plan)
             return
-        problem = on_devices(source, devices, device, link, memory)
-        print(_head(model, problem, source, device, link), flush=True)
+        if device == "cpu":
+            core = measured(source.types)
+            problem = on_cores(source, core, devices or running.CORES, memory)
+            print(running.head(model, problem, source, core), flush=True)
+        else:
+            problem = on_devices(source, devices, device, link, memory, tf32)
+            print(_head(model, problem, source, device, link, tf32), flush=True)
         results = trials(problem, seed, source.groups, moves, by)
         best = chosen(results, by)
         if best.order is None or best.placement is None:
@@ -138,11 +221,24 @@ def main(
         print(summary.methods_text(problem, results, best))
         print()
         print(summary.devices_text(problem, best.order, best.placement, times))
+        if device == "cpu":
+            seconds = running.predicted(source, problem, core, best)
+            running.tell_fastest(seconds)
+        if run:
+            running.run(runnable, problem, best, seconds)
         contents = {name: _content(name, problem, source, best, times) for name in files}
         for name, path in files.items():
             with replacing(path, follow=True) as temporary:
                 temporary.write_bytes(contents[name])
             print(f"{name}: {path}")
+
+
+def _check_cores(context: typer.Context, tf32: bool) -> None:
+    """Raises ValueError for options that have no meaning for cores."""
+    if _is_set(context, "link"):
+        raise ValueError("--link: the cores of a machine share its memory, so --device cpu has no link; leave it out")
+    if tf32:
+        raise ValueError("--tf32: cores have no tf32; leave it out, or choose --device a100")
 
 
 def _check_fusing(context: typer.Context, fuse: bool, plan: Path | None) -> None:
@@ -152,11 +248,17 @@ def _check_fusing(context: typer.Context, fuse: bool, plan: Path | None) -> None
     wrong = [
         parameter.opts[0]
         for parameter in context.command.params
-        if (source := context.get_parameter_source(str(parameter.name))) and source.name != "DEFAULT"
-        if fuse and parameter.name not in _FUSING
+        if _is_set(context, str(parameter.name)) and fuse and parameter.name not in _FUSING
     ]
     if wrong:
         raise ValueError(f"--fuse plans kernels for one core and uses no devices; leave out {', '.join(wrong)}")
+
+
+def _to_compile(model: str, inputs: list[str], training: bool) -> NamedModule:
+    """The module for the compiler. Raises ValueError for inputs by name."""
+    if any("=" in text for text in inputs):
+        raise ValueError("--fuse compiles module:Class with inputs by position; leave out their names")
+    return NamedModule(model, tuple(inputs), training)
 
 
 def _check_outputs(model: str, files: dict[str, Path]) -> None:
@@ -170,16 +272,42 @@ def _check_outputs(model: str, files: dict[str, Path]) -> None:
 
 
 def _is_module(model: str) -> bool:
-    return ":" in model and not Path(model).exists()
+    return ":" in model and not os.path.exists(model)  # also if it is too long for the name of a file
 
 
-def _read(model: str, sizes: list[str], inputs: list[str], training: bool) -> Source:
+def _module_options(
+    context: typer.Context,
+    training: bool,
+    loss: str,
+    optimizer: str,
+    attention: str,
+    costs: Path | None,
+    fuse: bool,
+) -> dict[str, Any]:
+    """Arguments of `export_module` that the user gives. Raises ValueError for those of training without --training."""
+    for name, value in (("loss", loss), ("optimizer", optimizer)):
+        if _is_set(context, name) and not training:
+            raise ValueError(f"--{name} {value}: only a training step has a loss and an optimizer; add --training")
+    values = {"training": training, "loss": loss, "optimizer": optimizer, "attention": attention == "fused"}
+    values |= {"costs": costs, "in_parts": fuse}
+    return {name: value for name, value in values.items() if _is_set(context, name) or name == "in_parts"}
+
+
+def _is_set(context: typer.Context, parameter: str) -> bool:
+    source = context.get_parameter_source(parameter)
+    return source is not None and source.name != "DEFAULT"
+
+
+def _read(model: str, sizes: list[str], inputs: list[str], options: dict[str, Any]) -> Source:
     path = Path(model)
     if _is_module(model):
-        return export_module(model, inputs, training)
-    if inputs or training:
+        from learned_schedulers.graphs.plans.module_export import export_module  # slow to import: torch's tracers
+
+        return export_module(model, inputs, **{"training": False} | options)
+    if len(options) > 1:
+        words = ", ".join(f"--{name}" for name in options if name != "in_parts")
         raise ValueError(
-            f"{model}: --input and --training are for module:Class; leave them out, because a file has its own inputs"
+            f"{model}: {words}: for module:Class alone; leave it out, because a file has its own operations"
         )
     dimensions = {}
     for text in sizes:
@@ -187,16 +315,25 @@ def _read(model: str, sizes: list[str], inputs: list[str], training: bool) -> So
         if not name or not number.isdecimal() or not 0 < int(number) < 2**31:
             raise ValueError(f"--size {text}: write the dimension's name and an integer above 0, like batch=8")
         dimensions[name] = int(number)
-    return read_file(path, dimensions)
+    return read_file(path, dimensions, dict(_shape_of(text) for text in inputs))
 
 
-def _head(model: str, problem: Problem, source: Source, device: DeviceName, link: LinkName) -> str:
+def _shape_of(text: str) -> tuple[str, tuple[int, ...]]:
+    """`x=1,3,48,320` -> the name and the sizes. Raises ValueError otherwise."""
+    name, _, listed = text.rpartition("=")
+    sizes = [size for size in listed.split(",") if size]
+    if not name or not all(size.isdecimal() and int(size) < 2**31 for size in sizes):
+        raise ValueError(f"--input {text}: a file's inputs have names; write NAME=1,3,48,320")
+    return name, tuple(int(size) for size in sizes)
+
+
+def _head(model: str, problem: Problem, source: Source, device: DeviceName, link: LinkName, tf32: bool) -> str:
     kind = DEVICES[device]
     profiled = len(source.graph.seconds) == len(problem) > 0
     timed = (
         "run times as profiled"
         if profiled
-        else f"{device} ({kind.flops_per_second / 1e12:g} TFLOP/s, {kind.bytes_per_second / 1e9:g} GB/s)"
+        else f"{device} ({rates_text(source.types, device, tf32)}, {kind.bytes_per_second / 1e9:g} GB/s)"
     )
     bytes_each = source.memory if source.memory is not None else kind.memory_bytes
     memory = f"{(bytes_each if np.isinf(problem.memory) else problem.memory) / 1e9:g} GB"

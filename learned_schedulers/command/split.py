@@ -51,8 +51,9 @@ def main(
     ] = "programme",
     seed: Annotated[int, typer.Option(min=0, help="Seed of go and untaught; the same seed gives the same split.")] = 0,
     seconds: Annotated[
-        float, typer.Option(min=0, help="Time of the programme; where it is not enough, GO's split counts too.")
-    ] = 60.0,
+        float,
+        typer.Option(min=0, help="Time of the programme, and of GO before it, which takes at most half of the time."),
+    ] = 45.0,
     judge: Annotated[
         Path | None,
         typer.Option(help="Solve nothing; print the costs of this SPLIT.json and the rules that it breaks."),
@@ -136,20 +137,21 @@ def _programmed(
     """The programme's split. Where there are many ideals, it begins with GO's, and is at least as good."""
     from learned_schedulers.graphs.plans.splits.programme import bound, least
 
+    until = time.monotonic() + seconds
     best, helper = least(work, objective, most=_FEW), ""
     if not best.complete:
         print(f"more than {_FEW:,} ideals; GO searches first", flush=True)
         from learned_schedulers.graphs.plans.splits.by_go import searched  # slow to import: torch
 
-        helper = f" and go ({evaluations:,} evaluations, seed {seed})"
-        start = searched(work, objective, seed, evaluations).devices
+        helper = f" and go (up to {evaluations:,} evaluations, seed {seed})"
+        start = searched(work, objective, seed, evaluations, limit=(until - time.monotonic()) / 2).devices
         with tqdm(unit="ideal", leave=False, disable=None) as bar:
 
             def progress(visited: int, size: int) -> None:
                 bar.total = size
                 bar.update(visited - bar.n)
 
-            best = least(work, objective, seconds=seconds, start=start, progress=progress)
+            best = least(work, objective, seconds=until - time.monotonic(), start=start, progress=progress)
     if best.complete:
         word = "exact" if best.exact else "a better split may exist"
         return best.devices, f"programme{helper} ({best.sets:,} ideals; {word})"

@@ -8,8 +8,9 @@ if TYPE_CHECKING:
     from learned_schedulers.graphs.devices.evaluation import Evaluated, evaluated
     from learned_schedulers.graphs.devices.timeline import Timeline, timeline
     from learned_schedulers.graphs.plans.best import Trial, chosen, trials
+    from learned_schedulers.graphs.plans.module_export import export_module
     from learned_schedulers.graphs.plans.placed_module import PlacedModule
-    from learned_schedulers.graphs.plans.sources import Source, export_module, on_devices, read_file
+    from learned_schedulers.graphs.plans.sources import Source, on_devices, read_file
     from learned_schedulers.graphs.plans.splits.judging_splits import broken, cost, loads
     from learned_schedulers.graphs.plans.splits.programme import least
     from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
@@ -51,7 +52,8 @@ offer(
         "devices.timeline": "Timeline timeline",
         "plans.best": "Trial chosen trials",
         "plans.placed_module": "PlacedModule",
-        "plans.sources": "Source export_module on_devices read_file",
+        "plans.module_export": "export_module",
+        "plans.sources": "Source on_devices read_file",
         "plans.splits.judging_splits": "broken cost loads",
         "plans.splits.programme": "least",
         "problems.problem": "Edges Problem Transfers",

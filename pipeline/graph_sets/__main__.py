@@ -45,11 +45,11 @@ def graphs_of(name: str) -> list[Graph]:
     for variant in ("forward", "training"):
         with torch.device("meta"):
             module, inputs = architecture.make()
-            graphs.append(graph_of_module(module, inputs, name, architecture.family, variant))
+            graphs.append(graph_of_module(module, inputs, name, architecture.family, variant, in_parts=True))
     if architecture.step is not None:
         with torch.device("meta"):
             step, inputs, states = architecture.step()
-            graphs.append(graph_of_module(step, inputs, name, architecture.family, "cell", states))
+            graphs.append(graph_of_module(step, inputs, name, architecture.family, "cell", states, in_parts=True))
     return graphs
 
 

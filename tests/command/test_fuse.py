@@ -111,7 +111,7 @@ def test_refused(tmp_path: Path) -> None:
         assert f"leave out {option}" in refused(SQUEEZENET, "--fuse", option, value)
     assert "plan.json: only --fuse writes a plan" in refused(SQUEEZENET, "--plan", tmp_path / "plan.json")
     assert "another file has this name" in refused(SQUEEZENET, "--fuse", "--plan", SQUEEZENET)
-    assert "--input and --training are for module:Class" in refused(SQUEEZENET, "--fuse", "--training")
+    assert "--training: for module:Class alone" in refused(SQUEEZENET, "--fuse", "--training")
     assert "--plan" in refused(RESNET, "--fuse", "--plan", tmp_path)
     profiled = refused(RESNET, "--fuse", "--plan", tmp_path / "plan.json")
     assert f"{RESNET}: a profiled workload only has run times" in profiled and "name an ONNX file" in profiled

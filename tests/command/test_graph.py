@@ -45,15 +45,113 @@ def test_operators_without_a_formula_are_named(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     lines = [
         "import torch",
-        "class Sorted(torch.nn.Module):",
+        "class Exponential(torch.nn.Module):",
         "    def forward(self, x):",
-        "        return x.sort().values.relu()",
+        "        return torch.linalg.matrix_exp(x).relu()",
     ]
-    (tmp_path / "sorted_rows.py").write_text("\n".join(lines))
-    result = run("sorted_rows:Sorted", "--input", "4,8", "--moves", "0")
+    (tmp_path / "exponentials.py").write_text("\n".join(lines))
+    result = run("exponentials:Exponential", "--input", "8,8", "--moves", "0")
     assert result.exit_code == 0, result.output
-    assert "operators without a formula for their cost: sort (1);" in result.stdout.splitlines()[0]
+    assert "operators without a formula for their cost: linalg_matrix_exp (1);" in result.stdout.splitlines()[0]
+    assert "priced without a formula: linalg_matrix_exp 64 FLOPs in all; --costs FILE" in result.stdout
     assert "without a formula" not in run(RESNET, "--moves", "0").stdout
+
+
+MODULES = """
+import torch
+
+@torch.library.custom_op("of_graph::product", mutates_args=())
+def product(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return x @ y
+
+@product.register_fake
+def _(x, y):
+    return x.new_empty(x.shape[0], y.shape[1])
+
+class Network(torch.nn.Module):
+    def __init__(self, width=8, kind="float32"):
+        super().__init__()
+        self.layer = torch.nn.Linear(width, width, dtype=getattr(torch, kind))
+    def forward(self, x):
+        return self.layer(x)
+
+class Own(Network):
+    def forward(self, x):
+        return product(x, self.layer.weight)
+
+class Attention(torch.nn.Module):
+    def forward(self, x):
+        return torch.nn.functional.scaled_dot_product_attention(x, x, x)
+"""
+
+
+@pytest.fixture
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "of_graph.py").write_text(MODULES)
+    return tmp_path
+
+
+def seconds(result: Result) -> float:
+    assert result.exit_code == 0, result.output
+    (line,) = (line for line in result.stdout.splitlines() if line.startswith("one_device"))
+    return 1e-3 * float(line.split()[1].replace(",", ""))
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "rate"),
+    [
+        ("bfloat16", ("--device", "a100"), "bfloat16 312"),
+        ("float16", ("--device", "v100"), "float16 125"),
+        ("float32", ("--device", "a100", "--tf32"), "tf32 156"),
+        ("float32", ("--device", "a100"), "float32 19.5"),
+        ("bfloat16", ("--device", "t4"), "bfloat16, which its data sheet does not list, 8.1"),
+    ],
+)
+def test_the_type_of_numbers_has_its_rate(kind: str, words: tuple[str, ...], rate: str, modules: Path) -> None:
+    named = f"of_graph:Network(width=4096, kind='{kind}')"
+    result = run(named, "--input", f"{kind}:4096,4096", "--devices", "1", "--moves", "0", *words)
+    assert seconds(result) == pytest.approx(5e-6 + 2 * 4096**3 / (1e12 * float(rate.split()[-1])), rel=1e-3)
+    assert f"{rate} TFLOP/s" in result.stdout
+
+
+def test_costs_of_your_own(modules: Path) -> None:
+    words = ("of_graph:Own(1024)", "--input", "1024,1024", "--devices", "1", "--moves", "0")
+    without = run(*words)
+    assert "of_graph::product (1)" in without.stdout and "of_graph::product 1,048,576 FLOPs" in without.stdout
+    (modules / "costs.json").write_text('{"of_graph::product": {"flops": "2 * in0 * in1[1]"}}')
+    priced = run(*words, "--costs", "costs.json")
+    assert seconds(priced) == pytest.approx(5e-6 + 2 * 1024**3 / 15.7e12, rel=1e-3)
+    assert seconds(priced) > 2 * seconds(without)
+    assert "without a formula" not in priced.stdout
+    (modules / "costs.json").write_text('{"of_graph::product": {"flops": "x"}}')
+    assert "costs.json: of_graph::product: flops: the name x is unknown" in refused(*words, "--costs", "costs.json")
+
+
+@pytest.mark.parametrize("length", [100, 260, 5000])
+def test_a_constructor_may_be_longer_than_the_name_of_a_file(length: int, modules: Path) -> None:
+    words = (f"of_graph:Own({' ' * length}1024)", "--input", "1024,1024", "--devices", "1", "--moves", "0")
+    assert run(*words, "--split", "split.json").exit_code == 0 and (modules / "split.json").exists()
+
+
+def test_attention_is_fused_unless_told_otherwise(modules: Path) -> None:
+    words = ("of_graph:Attention", "--input", "1,4,512,64", "--devices", "1", "--moves", "0")
+    fused, parts = run(*words), run(*words, "--attention", "parts")
+    assert "1 operations" in fused.stdout and "5 operations" in parts.stdout
+    assert seconds(fused) < seconds(parts)
+
+
+def test_options_of_modules_alone(modules: Path) -> None:
+    words = ("of_graph:Network", "--input", "8,8", "--moves", "0")
+    assert "loss of the training step: cross-entropy of the last dimension of output output" in (
+        run(*words, "--training").stdout
+    )
+    assert "--loss sum: only a training step has a loss and an optimizer; add --training" in refused(
+        *words, "--loss", "sum"
+    )
+    assert "mine.onnx: --costs: for module:Class alone" in refused("mine.onnx", "--costs", "costs.json")
+    assert "--tf32: the data sheet of the v100 has no tf32" in refused(*words, "--tf32")
+    assert "leave out --loss" in refused(*words, "--training", "--loss", "sum", "--fuse")
 
 
 def test_a_workload_is_scheduled_and_written(tmp_path: Path) -> None:
@@ -147,7 +245,9 @@ def test_bad_options(tmp_path: Path) -> None:
     assert "'pcie', 'nvlink'" in refused(RESNET, "--link", "string", code=2)
     assert "--devices" in refused(RESNET, "--devices", "0", code=2)
     assert "--size batch: write the dimension's name" in refused(RESNET, "--size", "batch")
-    assert "--input and --training are for module:Class" in refused(RESNET, "--input", "3,4")
+    assert "--training: for module:Class alone" in refused(RESNET, "--training")
+    assert "write NAME=1,3,48,320" in refused(RESNET, "--input", "3,4")
+    assert "--size and --input are for ONNX files" in refused(RESNET, "--input", "x=3,4")
     assert "no_such_module" in refused("no_such_module:Class", "--input", "3,4")
     assert "another file has this name" in refused(RESNET, "--trace", RESNET)
     assert "another file has this name" in refused(

@@ -45,7 +45,9 @@ def test_without_time_the_answer_is_go_s_or_better_and_says_how_far_it_may_be(mo
     monkeypatch.setattr(split, "_FEW", 2)
     result = run(CHAIN, "--seconds", "0", "--evaluations", "21")
     assert result.exit_code == 0 and "GO searches" in result.stdout
-    assert re.search(r"programme and go \(21 evaluations, seed 0\); at most [\d.]+% above the least", result.stdout)
+    assert re.search(
+        r"programme and go \(up to 21 evaluations, seed 0\); at most [\d.]+% above the least", result.stdout
+    )
     proven = run(CHAIN, "--evaluations", "21")
     assert "exact" in proven.stdout and proven.stdout.splitlines()[3:] == run(CHAIN).stdout.splitlines()[3:]
 

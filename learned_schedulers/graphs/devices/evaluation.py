@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -54,46 +55,85 @@ def evaluated(problem: Problem, orders: np.ndarray, placements: np.ndarray) -> E
     fault = run(graph, graph.seconds, problem.devices, orders, placements, ends)
     if fault >= 0:
         raise ValueError(f"schedule {fault // len(problem)} is not valid: the fault is in slot {fault % len(problem)}")
+    readers = problem.parts.readers
+    parts = _Parts(problem.parts.owners, problem.parts.sizes, readers.offsets, readers.targets, problem.parts.lasting)
+    shared = (problem.shared.weights, problem.shared.sizes)
     peaks = np.zeros((len(placements), problem.devices))
-    _peaks(graph, problem.sizes, problem.weights, placements, ends, peaks)
+    _peaks(graph, parts, problem.weights, shared, problem.same_time, placements, ends, peaks)
     return Evaluated(orders, placements, ends.max(1, initial=0.0), ends, peaks, problem.memory)
+
+
+class _Parts(NamedTuple):
+    """The arrays of `problem.Parts` for compiled code."""
+
+    owners: np.ndarray
+    sizes: np.ndarray
+    offsets: np.ndarray
+    readers: np.ndarray
+    lasting: np.ndarray
 
 
 @njit(cache=True, nogil=True)
 def _peaks(
     graph: GraphArrays,
-    sizes: np.ndarray,
+    parts: _Parts,
     weights: np.ndarray,
+    shared: tuple[np.ndarray, np.ndarray],
+    same_time: float,
     placements: np.ndarray,
     ends: np.ndarray,
     peaks: np.ndarray,
 ) -> None:
-    """Fill peaks, (S, m). Results occupy memory by the rules of `simulator.residencies`."""
-    offsets, children, seconds, delays = graph.child_offsets, graph.children, graph.seconds, graph.delays
+    """Fill peaks, (S, m). Results occupy memory by the rules of `simulator.residencies`.
+
+    shared: (K,) numbers and (K,) bytes of the weights, as in SharedWeights.
+    """
+    owners, sizes, offsets, readers, lasting = parts
+    seconds, delays = graph.seconds, graph.delays
     n_devices, n = peaks.shape[1], len(seconds)
-    most = n + min(len(children), n * (n_devices - 1))  # results and their copies on other devices
+    numbers, weight_sizes = shared
+    # Parts of results and their copies on other devices, and copies of weights.
+    most = len(owners) + min(len(readers), len(owners) * (n_devices - 1)) + len(numbers)
+    sent = np.zeros((numbers.max() + 1 if len(numbers) else 0, n_devices))  # end of the last reader of a weight's copy
     times, changes, devices = np.empty(2 * most), np.empty(2 * most), np.empty(2 * most, np.int32)
     begins = np.empty(most)
     last = np.empty(n_devices)  # end of a result's last reader on each device
     for s in range(len(placements)):
         placement, end = placements[s], ends[s]
         count = 0
+        makespan = 0.0 if n == 0 else end.max()
+        sent[:] = -1.0
         for i in range(n):
+            for read in range(graph.read_offsets[i], graph.read_offsets[i + 1]):
+                if placement[i] != placement[graph.read_firsts[read]]:
+                    sent[numbers[read], placement[i]] = max(sent[numbers[read], placement[i]], end[i])
+        for read in range(len(numbers)):
+            for device in range(n_devices):
+                if sent[numbers[read], device] >= 0.0:
+                    begins[count], times[count] = 0.0, sent[numbers[read], device]
+                    changes[count], devices[count] = -weight_sizes[read], device
+                    sent[numbers[read], device] = -1.0
+                    count += 1
+        for part in range(len(owners)):
+            i = owners[part]
             last[:] = -1.0
-            for edge in range(offsets[i], offsets[i + 1]):
-                device = placement[children[edge]]
-                last[device] = max(last[device], end[children[edge]])
+            for edge in range(offsets[part], offsets[part + 1]):
+                device = placement[readers[edge]]
+                last[device] = max(last[device], end[readers[edge]])
             release = max(end[i], last[placement[i]])  # of the result on the device that computes it
             for device in range(n_devices):
                 if device != placement[i] and last[device] >= 0.0:
                     release = max(release, end[i] + delays[i])
                     begins[count], times[count] = end[i], last[device]
-                    changes[count], devices[count] = -sizes[i], device
+                    changes[count], devices[count] = -sizes[part], device
                     count += 1
+            if lasting[part]:
+                release = makespan
             begins[count], times[count] = end[i] - seconds[i], release
-            changes[count], devices[count] = -sizes[i], placement[i]
+            changes[count], devices[count] = -sizes[part], placement[i]
             count += 1
         # Memory freed at a time is available at that time: ends come before begins, and the sort is stable.
+        times[:count] *= same_time
         times[count : 2 * count] = begins[:count]
         changes[count : 2 * count] = -changes[:count]
         devices[count : 2 * count] = devices[:count]

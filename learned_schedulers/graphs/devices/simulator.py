@@ -80,6 +80,9 @@ def run(
                 if placement[parent] != device:
                     arrival += delays[parent]
                 start = max(start, arrival)
+            for read in range(graph.read_offsets[i], graph.read_offsets[i + 1]):
+                if placement[graph.read_firsts[read]] != device:
+                    start = max(start, graph.read_delays[read])
             end[i] = free[device] = start + seconds[i]
     return -1
 
@@ -105,6 +108,15 @@ def peaks(problem: Problem, order: np.ndarray, placement: np.ndarray) -> np.ndar
     return most + np.bincount(placement, problem.weights, problem.devices)
 
 
+def sent_weights(problem: Problem, placement: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """W weights on devices that are not those of their first readers: (W,) devices, (W,) bytes. placement: (n,)."""
+    shared = problem.shared
+    away = placement[shared.readers] != placement[shared.firsts]
+    copies = shared.weights[away] * problem.devices + placement[shared.readers[away]]
+    copies, first = np.unique(copies, return_index=True)
+    return copies % problem.devices, shared.sizes[away][first]
+
+
 class Residencies(NamedTuple):
     """R stays of a result in the memory of a device."""
 
@@ -117,29 +129,39 @@ class Residencies(NamedTuple):
 def residencies(problem: Problem, order: np.ndarray, placement: np.ndarray) -> Residencies:
     """When and where each result occupies memory in one schedule; order, placement: (n,).
 
-    A result occupies the device that computes it from the start of its operation until all its readers on this device
-    have ended and it has arrived on all other devices that need it. It occupies another device from the time when it
-    is sent (once for all readers there) until the last of these readers has ended. Weights are not included: they
-    occupy their device all the time.
+    A part of a result occupies the device that computes it from the start of its operation until all its readers on
+    this device have ended and it has arrived on all other devices that need it. It occupies another device from the
+    time when it is sent (once for all readers there) until the last of these readers has ended. Those that are
+    `lasting` stay to the end.
+    A shared weight occupies the devices of its other readers from the start until the last reader there has ended.
+    Other weights are not included: they occupy their device all the time.
     """
     begins = starts(problem, order, placement)
     ends = begins + problem.seconds
-    sources, targets = problem.children.sources, problem.children.targets
+    parts, m = problem.parts, problem.devices
+    owners, sources, targets = parts.owners, parts.readers.sources, parts.readers.targets
     arrivals = ends + problem.transfers.slope * problem.sizes + problem.transfers.delay
-    m = problem.devices
-    last_needed = np.maximum(ends, 0.0)  # on the device that computes the result
-    away = placement[sources] != placement[targets]
+    last_needed = np.maximum(ends, 0.0)[owners]  # on the device that computes the part
+    away = placement[owners[sources]] != placement[targets]
     np.maximum.at(last_needed, sources[~away], ends[targets[~away]])
-    np.maximum.at(last_needed, sources[away], arrivals[sources[away]])
+    np.maximum.at(last_needed, sources[away], arrivals[owners[sources[away]]])
     copies, readers = np.unique(sources[away].astype(np.int64) * m + placement[targets[away]], return_inverse=True)
     copy_ends = np.zeros(len(copies))
     np.maximum.at(copy_ends, readers, ends[targets[away]])
     copied = copies // m
+    last_needed[parts.lasting] = ends.max(initial=0.0)
+    shared = problem.shared
+    sent = placement[shared.readers] != placement[shared.firsts]
+    weights, first, number = np.unique(
+        shared.weights[sent] * m + placement[shared.readers[sent]], return_index=True, return_inverse=True
+    )
+    weight_ends = np.zeros(len(weights))
+    np.maximum.at(weight_ends, number, ends[shared.readers[sent]])
     return Residencies(
-        begins=np.r_[begins, ends[copied]],
-        ends=np.r_[last_needed, copy_ends],
-        sizes=np.r_[problem.sizes, problem.sizes[copied]],
-        devices=np.r_[placement, copies % m].astype(np.int64),
+        begins=np.r_[begins[owners], ends[owners[copied]], np.zeros(len(weights))],
+        ends=np.r_[last_needed, copy_ends, weight_ends] * problem.same_time,
+        sizes=np.r_[parts.sizes, parts.sizes[copied], shared.sizes[sent][first]],
+        devices=np.r_[placement[owners], copies % m, weights % m].astype(np.int64),
     )
 
 

@@ -36,7 +36,7 @@ class Drawing:
         self._remaining = n
         vectors = graph.vectors[:-1].numpy()
         self._operations = kernels.Operations(
-            *problem.arrays,
+            *problem.arrays[:6],
             tails=problem.tails,
             lengths=(problem.seconds / (self._unit + problem.seconds)).astype(np.float32),
             vectors=vectors,

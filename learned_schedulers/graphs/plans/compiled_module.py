@@ -18,7 +18,6 @@ from textwrap import shorten
 
 import numpy as np
 import torch
-from scipy.stats import binom
 from torch._inductor.cpu_vec_isa import valid_vec_isa_list
 from torch._inductor.utils import fresh_cache
 
@@ -27,6 +26,7 @@ from learned_schedulers.graphs.compilers.inductor.levelled_choices import Levels
 from learned_schedulers.graphs.compilers.inductor.nodes import Node, grouped
 from learned_schedulers.graphs.compilers.inductor.processes import Candidate, timed_in_turns
 from learned_schedulers.graphs.models.fusing.inductor import Compiler, learned_from_nothing
+from learned_schedulers.graphs.plans.median_interval import median_interval
 
 DEFAULT, CONTROL = "default", "control"
 DIFFERENT = "results differ from eager ones"
@@ -35,7 +35,6 @@ PROPOSALS = 3
 ROUNDS = 25
 _FAILED = "failed: "
 _LONGEST_REASON = 300  # characters
-_CONFIDENCE = 0.95
 
 
 class Failed(RuntimeError):
@@ -64,9 +63,7 @@ class Compiled:
         """95% interval of the median ratio, by order statistics; (0, inf) if it is not timed."""
         if self.ratios is None:
             return 0.0, np.inf
-        rank = max(1, int(binom.ppf((1 - _CONFIDENCE) / 2, len(self.ratios), 0.5)))
-        ordered = np.sort(self.ratios)
-        return float(ordered[rank - 1]), float(ordered[-rank])
+        return median_interval(self.ratios)
 
 
 @dataclass(frozen=True)

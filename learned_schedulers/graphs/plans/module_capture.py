@@ -31,7 +31,11 @@ from learned_schedulers.graphs.plans.call_form import PLAIN, Call, NotPlaceable,
 from learned_schedulers.graphs.plans.call_log import CallLog, Event, no_fast_paths
 from learned_schedulers.graphs.plans.module_state import difference, empty_caches, state_of, weights_of
 from learned_schedulers.graphs.read.export import computes, kind_of
+from learned_schedulers.graphs.read.whole_operators import WholeOperators
 
+CONTROL_FLOW = (
+    "forward has control flow by data, whose branches would be one operation: compute both, and choose by torch.where"
+)
 Runner = Callable[[list[Any]], Any]  # a graph's results for values of its placeholders
 
 
@@ -105,7 +109,10 @@ class Recorded(nn.Module):
         for name in self._assigned:
             _assign(self.module, name, before[name])
         if place := difference(state, state_of(self.module)):
-            raise NotPlaceable(f"forward changes {place}, a value of Python: keep what changes in a buffer")
+            raise NotPlaceable(
+                f"forward changes {place}, a value of Python: keep what changes in a buffer; if "
+                "only its first call does so, call the module once before it is placed"
+            )
         return tuple(results)
 
     def unflattened(self, results: Sequence[Tensor]) -> tuple[Any, dict[str, Tensor]]:
@@ -159,7 +166,9 @@ def _exported(
         copy = on_device(module, device, gradients)
         recorded = Recorded(copy, call)
         tensors = tuple(like(tensor, device, gradients) for tensor in call.tensors)
-    with _same_random_numbers(), _no_lost_gradients(), no_fast_paths(), empty_caches(copy):
+    # With gradients, devices have attention with gradients of its own; ours would compute attention twice.
+    whole = WholeOperators(attention=not (gradients and with_gradients(module, call)))
+    with _same_random_numbers(), _no_lost_gradients(), no_fast_paths(), empty_caches(copy), whole:
         joint = aot_export_joint_with_descriptors(stack, recorded, tensors, decompositions={})
     _check(joint.graph_module.graph)
     return recorded, joint
@@ -221,17 +230,27 @@ def _check(graph: fx.Graph) -> None:
         if node.op == "get_attr":
             value = getattr(node.graph.owning_module, str(node.target))
             if isinstance(value, fx.GraphModule):
-                raise NotPlaceable(
-                    "forward has control flow by data, whose branches would be one operation: compute both, and choose "
-                    "by torch.where"
-                )
+                raise NotPlaceable(CONTROL_FLOW)
             if isinstance(value, Tensor) and (value.is_meta or isinstance(value, FakeTensor)):
                 raise NotPlaceable(f"forward makes the constant {node.target}: register it as a buffer")
-        if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
+        if _draws(node):
             raise NotPlaceable(
                 f"forward draws random numbers ({kind_of(node)}), and each device has a generator of its own, so that "
                 "no seed would give the module's numbers: call module.eval(), or pass them to forward as an input"
             )
+
+
+def _draws(node: fx.Node) -> bool:
+    """Whether an operation draws random numbers; attention without dropout does not, although torch's tags say so."""
+    if torch.Tag.nondeterministic_seeded not in getattr(node.target, "tags", ()):
+        return False
+    schema: Any = node.target._schema  # type: ignore[union-attr]
+    names = [argument.name for argument in schema.arguments]
+    if "dropout_p" not in names:
+        return True
+    default = schema.arguments[names.index("dropout_p")].default_value
+    values = dict(zip(names, node.args, strict=False)) | dict(node.kwargs)
+    return values.get("dropout_p", default) != 0
 
 
 @contextmanager

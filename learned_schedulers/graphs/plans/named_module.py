@@ -1,4 +1,4 @@
-"""A user's torch module with weights, to be compiled and run; `sources.export_module` makes it without weights."""
+"""A user's torch module with weights, to be compiled and run; `module_export.py` makes it without weights."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from learned_schedulers.graphs.plans.sources import imported, shape_of
+from learned_schedulers.graphs.plans.module_words import drawn, imported, input_of
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class NamedModule:
     """`module:Class` on the CPU, with weights and inputs from a seed, so that another process makes the same module."""
 
     named: str
-    inputs: tuple[str, ...]  # shapes as `32,3,224,224`, or with a type, `int64:16,128`
+    inputs: tuple[str, ...]  # without names: shapes as `32,3,224,224`, or with a type, `int64:16,128`
     training: bool = False
 
     def build(self) -> tuple[nn.Module, tuple[Tensor, ...]]:
@@ -24,12 +24,4 @@ class NamedModule:
         with imported(self.named) as make:
             module: nn.Module = make().train(self.training)
         module.requires_grad_(self.training)
-        return module, tuple(_drawn(kind, shape) for kind, shape in map(shape_of, self.inputs))
-
-
-def _drawn(kind: str, shape: list[int]) -> Tensor:
-    """Random numbers around 0; for integers 0 or 1, which are valid rows of every embedding table."""
-    dtype: torch.dtype = getattr(torch, kind)
-    if dtype.is_floating_point or dtype.is_complex:
-        return torch.rand(shape, dtype=dtype) - 0.5
-    return torch.randint(0, 2, shape, dtype=dtype)
+        return module, tuple(drawn(entry) for entry in map(input_of, self.inputs))

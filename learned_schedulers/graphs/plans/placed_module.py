@@ -13,6 +13,7 @@ operation are computed on its device.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,9 +21,12 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 from torch import Tensor, fx, nn
+from torch._export.utils import _compiling_state_context  # as torch.export traces
 
 from learned_schedulers.graphs.plans.call_form import Call, NotPlaceable, call_of
+from learned_schedulers.graphs.plans.exported_forward import check_exported
 from learned_schedulers.graphs.plans.module_capture import (
+    CONTROL_FLOW,
     Captured,
     captured,
     operations_of,
@@ -34,6 +38,7 @@ from learned_schedulers.graphs.plans.node_places import check_placement, of_file
 from learned_schedulers.graphs.plans.overlapping import check_memory, move
 from learned_schedulers.graphs.plans.placed_run import PlacedRun
 from learned_schedulers.graphs.plans.rehearsal import check_calls
+from learned_schedulers.graphs.plans.torch_errors import needs_values
 from learned_schedulers.graphs.read.export import kind_of
 from learned_schedulers.graphs.read.workloads import WorkloadError
 
@@ -72,7 +77,10 @@ class PlacedModule:
         _check_module(module, self._settings)
         call = call_of(module.forward, inputs, keywords or {})
         self._form = call.form
-        self._kinds = _kinds(module, call)  # of the operations that the placement numbers
+        # Kinds of the operations that the placement numbers, and whether forward is captured as torch.export does it.
+        self._kinds, self._exported = _kinds(module, call)
+        if self._exported:
+            check_exported(module, call)
         if isinstance(placement, Path):
             placement = of_file(placement, type(module).__name__, self._kinds)
         check_placement(placement, len(self._kinds), len(devices), module.training)
@@ -117,7 +125,9 @@ class PlacedModule:
         tensors = [*weights_of(self.module).values(), *call.tensors]
         gradients = with_gradients(self.module, call)
         key = (torch.is_grad_enabled(), *(tensor.requires_grad for tensor in tensors))
-        if key not in self._captures:
+        if key in self._captures:
+            return self._captures[key]
+        with _compiling_state_context() if self._exported else nullcontext():
             kinds = sorted({device.type for device in self.devices})
             origins: list[torch.device | None] = []
             capture = _first(
@@ -126,8 +136,8 @@ class PlacedModule:
             )
             for kind in {*kinds, capture.device}:
                 _first([partial(check_calls, self.module, call, capture.events, kind)])
-            self._captures[key] = capture
-        return self._captures[key]
+        self._captures[key] = capture
+        return capture
 
     def _place(self, graph: fx.Graph) -> None:
         """Give the nodes of a graph their devices."""
@@ -152,17 +162,37 @@ def operation_kinds(
     module: nn.Module, inputs: Sequence[Any], keywords: Mapping[str, Any] | None = None
 ) -> tuple[str, ...]:
     """Names of the aten operations that a placement numbers, for an example of a call. Raises as PlacedModule does."""
-    return _kinds(module, call_of(module.forward, inputs, keywords or {}))
+    return _kinds(module, call_of(module.forward, inputs, keywords or {}))[0]
 
 
-def _kinds(module: nn.Module, call: Call) -> tuple[str, ...]:
-    """The operations as `graph` lists them: on the meta device if that is possible, of weights without gradients."""
-    graph = _first(partial(plain_graph, module, call, device) for device in _PLAIN_CAPTURES)
-    return tuple(map(kind_of, operations_of(graph)))
+def _kinds(module: nn.Module, call: Call) -> tuple[tuple[str, ...], bool]:
+    """The operations as `graph` lists them: on the meta device if that is possible, of weights without gradients.
+
+    Where forward asks for values of tensors, such as whether a mask is empty, but not while it is exported, the graph
+    is that of the export; the second result says so.
+    """
+
+    def kinds() -> tuple[str, ...]:
+        graph = _first(partial(plain_graph, module, call, device) for device in _PLAIN_CAPTURES)
+        return tuple(map(kind_of, operations_of(graph)))
+
+    try:
+        return kinds(), False
+    except NotPlaceable as refusal:
+        if not needs_values(refusal.__cause__):
+            raise
+        try:
+            with _compiling_state_context():
+                return kinds(), True
+        except NotPlaceable:
+            raise refusal from refusal.__cause__
 
 
 def _first(attempts: Iterable[Callable[[], Result]]) -> Result:
-    """The first result of functions that run the user's code. Raises NotPlaceable of the first one if all fail."""
+    """The first result of functions that run the user's code.
+
+    If all fail, raises NotPlaceable of the first one that states a reason of ours, or else of the last one.
+    """
     refusals: list[NotPlaceable] = []
     for attempt in attempts:
         try:
@@ -172,15 +202,17 @@ def _first(attempts: Iterable[Callable[[], Result]]) -> Result:
         except NotPlaceable as error:
             refusals.append(error)
         except Exception as error:  # the user's code, or torch because of it, may raise anything
-            reason = f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
-            refusals.append(
-                NotPlaceable(
-                    f"torch cannot trace the module on its meta device: {reason}; register tensors that forward "
-                    "makes as buffers, or make them on the device of its inputs"
-                )
+            remedy = (
+                "forward needs the value of a tensor: use torch.where for a branch, and plain numbers for sizes"
+                if needs_values(error)
+                else "register tensors that forward makes as buffers, or make them on the device of its inputs"
             )
+            if "HigherOrderOp" in type(error).__name__:
+                remedy = CONTROL_FLOW
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+            refusals.append(NotPlaceable(f"torch cannot trace the module on its meta device: {reason}; {remedy}"))
             refusals[-1].__cause__ = error
-    raise refusals[0]
+    raise next((refusal for refusal in refusals if refusal.__cause__ is None), refusals[-1])
 
 
 def _settings() -> dict[str, object]:

@@ -1,28 +1,24 @@
-"""A user's model -> its graph. The model is an ONNX file, a JSON workload, or a torch module."""
+"""A user's model in a file -> its graph: an ONNX file or a JSON workload. module_export.py has torch modules."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from learned_schedulers.graphs.devices.number_rates import rates_of
 from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, DeviceName, LinkName
 from learned_schedulers.graphs.devices.targets import linked
-from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.graphs.problems.problem import NO_SHARED, Parts, Problem, SharedWeights
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.onnx_files import read_with_names
 from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.graphs.read.workloads import read_workload
+from learned_schedulers.graphs.run.core import Core
 
 _DEVICES = 4  # the default number
-_UNFIT = "; this torchvision was built for another torch: install both from one place, both for CPUs or both for GPUs"
-_EXTRA = "pip install -e '.[models]' -c constraints.txt, in the clone, brings torchvision, timm and transformers"
 
 
 @dataclass(frozen=True)
@@ -36,6 +32,10 @@ class Source:
     devices: int = _DEVICES
     memory: float | None = None  # bytes of each device; None: the device's own
     unpriced: tuple[str, ...] = ()  # operators, one for each operation whose cost follows from no rule
+    types: tuple[str, ...] = ()  # n: of the numbers that a product multiplies, else ""; empty: all as float32
+    notes: tuple[str, ...] = ()  # sentences about what was assumed: sizes, branches, steps, losses
+    shared: SharedWeights = NO_SHARED
+    results: Parts | None = None  # of the problem
 
 
 def on_devices(
@@ -44,18 +44,49 @@ def on_devices(
     device: DeviceName = "v100",
     link: LinkName = "pcie",
     memory: float | None = None,
+    tf32: bool = False,
 ) -> Problem:
-    """The graph of a source on these devices. devices, memory (GB of each): None for the source's own."""
+    """The graph of a source on these devices. devices, memory (GB of each): None for the source's own.
+
+    tf32: products of float32 run by tensor cores. Raises ValueError if the device has no tf32.
+    """
     room = source.memory if memory is None else memory * 1e9
-    problem = problem_of(source.graph, devices or source.devices, DEVICES[device], room)
+    rates = rates_of(source.types or ("float32",) * len(source.graph), device, tf32)
+    problem = problem_of(
+        source.graph, devices or source.devices, DEVICES[device], room, rates, source.shared, source.results
+    )
     return linked(problem, LINKS[link]).mean
 
 
-def read_file(path: Path, dimensions: Mapping[str, int]) -> Source:
-    """The graph of an ONNX file or a workload, by the suffix. Raises ValueError that names file and node."""
+def on_cores(source: Source, core: Core, devices: int, memory: float | None = None) -> Problem:
+    """The graph of a source on cores of this machine, which share its memory. memory (GB of each): None for a share."""
+    room = source.memory if memory is None else memory * 1e9
+    share = core.memory_bytes / devices if room is None else room
+    rates = core.rates_of(source.graph.kinds, source.types)
+    problem = problem_of(source.graph, devices, core.device, share, rates, source.shared, source.results)
+    return linked(problem, core.link).mean
+
+
+def read_file(path: Path, dimensions: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]] | None = None) -> Source:
+    """The graph of an ONNX file or a workload, by the suffix. Raises ValueError that names file and node.
+
+    dimensions, shapes: of an ONNX file, as of `read_with_names`.
+    """
     if path.suffix.lower() == ".onnx":
-        graph, names, unpriced = read_with_names(path, dimensions=dimensions)
-        return Source(graph, names, np.arange(len(graph)), unpriced=unpriced)
+        read = read_with_names(path, dimensions=dimensions, shapes=shapes)
+        return Source(
+            read.graph,
+            read.names,
+            np.arange(len(read.graph)),
+            unpriced=read.unpriced,
+            notes=read.notes,
+            shared=read.shared,
+            results=read.results,
+        )
+    if dimensions or shapes:
+        raise ValueError(
+            f"{path}: --size and --input are for ONNX files; leave them out, because a workload has its own"
+        )
     if path.suffix.lower() == ".json":
         return _profiled(path)
     raise ValueError(
@@ -86,62 +117,3 @@ def _profiled(path: Path) -> Source:
     classes, groups = np.unique(colors, return_inverse=True)
     shared = groups if len(classes) < len(colors) else None
     return Source(graph, names, workload.ids, shared, workload.accelerators, workload.memory)
-
-
-def export_module(named: str, inputs: Sequence[str], training: bool) -> Source:
-    """The graph of `module:Class`, built without arguments on torch's meta device: no weights, no computation.
-
-    It imports the module, which runs the user's code; the current folder comes first in the search path.
-    inputs: shapes like `32,3,224,224` (float32), or with a type, `int64:16,128`. Raises ValueError that says what
-    failed.
-    """
-    import torch
-
-    from learned_schedulers.graphs.read.export import graph_of_fx, traced, unpriced
-
-    shapes = [shape_of(text) for text in inputs]
-    if not shapes:
-        raise ValueError(f"{named}: a module needs the shapes of its inputs: --input 32,3,224,224, once for each")
-    _, _, attribute = named.partition(":")
-    try:
-        with imported(named) as make, torch.device("meta"):
-            module = make()
-            if not isinstance(module, torch.nn.Module):
-                raise TypeError(f"it makes a {type(module).__name__}, not a torch.nn.Module")
-            tensors = tuple(torch.empty(shape, dtype=getattr(torch, kind)) for kind, shape in shapes)
-            variant = "training" if training else "forward"
-            nodes = traced(module, tensors, variant)
-            graph = graph_of_fx(nodes, attribute, attribute, variant)
-    except ImportError as error:
-        raise ValueError(f"{named}: it cannot be imported: {error}; {_EXTRA}") from error
-    except Exception as error:  # the user's code, or torch because of it, may raise anything
-        reason = " ".join(str(error).split())[:500] + (_UNFIT if "torchvision::" in str(error) else "")
-        raise ValueError(f"{named}: torch cannot export it: {type(error).__name__}: {reason}") from error
-    names = tuple(f"{layer or attribute} ({kind})" for layer, kind in zip(graph.layers, graph.kinds, strict=True))
-    return Source(graph, names, np.arange(len(graph)), unpriced=unpriced(nodes))
-
-
-@contextmanager
-def imported(named: str) -> Iterator[Any]:
-    """The object that `module:Class` names; within the context, imports search the current folder first."""
-    module, _, attribute = named.partition(":")
-    sys.path.insert(0, "")
-    try:
-        yield getattr(import_module(module), attribute)
-    finally:
-        sys.path.remove("")
-
-
-def shape_of(text: str) -> tuple[str, list[int]]:
-    """`int64:16,128` -> its type and sizes. Raises ValueError if the text is not a shape."""
-    import torch
-
-    kind, _, sizes = text.rpartition(":")
-    kind = kind or "float32"
-    try:
-        shape = [int(size) for size in sizes.split(",") if size]
-    except ValueError:
-        shape = [-1]
-    if min(shape, default=0) < 0 or not isinstance(getattr(torch, kind, None), torch.dtype):
-        raise ValueError(f"--input {text}: this is not a shape; write 32,3,224,224, or int64:16,128 for integers")
-    return kind, shape

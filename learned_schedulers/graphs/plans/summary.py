@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 import numpy as np
 
-from learned_schedulers.graphs.devices.simulator import peaks
+from learned_schedulers.graphs.devices.simulator import peaks, sent_weights
 from learned_schedulers.graphs.devices.timeline import Timeline
 from learned_schedulers.graphs.plans.best import Trial
 from learned_schedulers.graphs.problems.problem import Problem
@@ -26,6 +26,7 @@ def methods_text(problem: Problem, trials: Sequence[Trial], best: Trial) -> str:
 def devices_text(problem: Problem, order: np.ndarray, placement: np.ndarray, times: Timeline) -> str:
     """A line for each device: operations, busy time, bytes sent, and the most memory that it needs."""
     most = peaks(problem, order, placement)
+    receivers, copied = sent_weights(problem, placement)
     rows = [("device", "operations", "busy", "share", "sent", "peak memory", "weights")]
     for device in range(problem.devices):
         inside = placement == device
@@ -38,7 +39,7 @@ def devices_text(problem: Problem, order: np.ndarray, placement: np.ndarray, tim
                 f"{busy / times.makespan if times.makespan else 0.0:.1%}",
                 megabytes(float(problem.sizes[times.results[times.senders == device]].sum())),
                 megabytes(float(most[device])),
-                megabytes(float(problem.weights[inside].sum())),
+                megabytes(float(problem.weights[inside].sum() + copied[receivers == device].sum())),
             )
         )
     return aligned(rows)

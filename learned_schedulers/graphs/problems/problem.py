@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -42,6 +43,44 @@ class Transfers:
     delay: float = 0.0  # seconds
 
 
+@dataclass(frozen=True)
+class SharedWeights:
+    """K reads of weights that another operation has read before.
+
+    A weight lies on the device of its first reader all the time. To each other device whose operations read it, it is
+    sent once, from the start on.
+    """
+
+    weights: np.ndarray  # (K,) int64 number of the weight
+    readers: np.ndarray  # (K,) int64 operation, ascending
+    firsts: np.ndarray  # (K,) int64 operation that reads the weight first
+    sizes: np.ndarray  # (K,) float64 bytes of the weight
+
+    @classmethod
+    def of(cls, readers: Iterable[tuple[Sequence[int], int]]) -> SharedWeights:
+        """Of each weight: the operations that read it, ascending and each once, and its bytes."""
+        rows = [
+            (number, later, operations[0], size)
+            for number, (operations, size) in enumerate(readers)
+            for later in operations[1:]
+        ]
+        table = np.array(sorted(rows, key=lambda row: row[1]), np.int64).reshape(-1, 4)
+        return cls(table[:, 0], table[:, 1], table[:, 2], table[:, 3].astype(float))
+
+
+NO_SHARED = SharedWeights.of([])
+
+
+@dataclass(frozen=True)
+class Parts:
+    """R parts of the results of n operations. Each occupies memory until its readers have ended."""
+
+    owners: np.ndarray  # (R,) int64 operation whose result it is a part of, ascending
+    sizes: np.ndarray  # (R,) float64 bytes
+    readers: Edges  # from parts to operations
+    lasting: np.ndarray  # (R,) bool: it stays on its device to the end
+
+
 class GraphArrays(NamedTuple):
     """The arrays of a problem for compiled code: n operations and E edges, in both directions."""
 
@@ -51,6 +90,9 @@ class GraphArrays(NamedTuple):
     children: np.ndarray  # (E,) int32
     seconds: np.ndarray  # (n,) run times
     delays: np.ndarray  # (n,) seconds until a result is on another device
+    read_offsets: np.ndarray  # (n + 1,) int32, of each operation's reads of shared weights
+    read_firsts: np.ndarray  # (K,) int32 operation on whose device the weight lies
+    read_delays: np.ndarray  # (K,) seconds until the weight is on another device
 
 
 @dataclass(frozen=True)
@@ -68,6 +110,8 @@ class Problem:
     transfers: Transfers = Transfers()
     weight_bytes: np.ndarray | None = None  # (n,) float64: weights occupy its device all the time; None: no weights
     memory: float = np.inf  # bytes of each device
+    shared: SharedWeights = NO_SHARED  # weights count on the device of their first reader; here are the other readers
+    results: Parts | None = None  # what is freed one by one; None: each result as a whole, and none lasts
 
     def __post_init__(self) -> None:
         n = len(self.seconds)
@@ -95,6 +139,22 @@ class Problem:
         return np.zeros(len(self.seconds)) if self.weight_bytes is None else self.weight_bytes
 
     @cached_property
+    def parts(self) -> Parts:
+        """The parts of all results."""
+        if self.results is not None:
+            return self.results
+        return Parts(np.arange(len(self)), self.sizes, self.children, np.zeros(len(self), bool))
+
+    @property
+    def same_time(self) -> float:
+        """Factor of the times at which memory is released: an end that only rounding puts behind a begin precedes it.
+
+        Problems without parts keep exact times, with which the limits of published placements were frozen: there a
+        chain of results may need up to one result more than it does.
+        """
+        return 1.0 if self.results is None else 1 - 1e-12
+
+    @cached_property
     def parents(self) -> Edges:
         return self.children.reversed()
 
@@ -106,9 +166,17 @@ class Problem:
     @property
     def arrays(self) -> GraphArrays:
         """The operations and edges for compiled code."""
-        parents, children = self.parents, self.children
+        parents, children, shared = self.parents, self.children, self.shared
         return GraphArrays(
-            parents.offsets, parents.targets, children.offsets, children.targets, self.seconds, self.delays
+            parents.offsets,
+            parents.targets,
+            children.offsets,
+            children.targets,
+            self.seconds,
+            self.delays,
+            np.searchsorted(shared.readers, np.arange(len(self) + 1)).astype(np.int32),
+            shared.firsts.astype(np.int32),
+            self.transfers.slope * shared.sizes + self.transfers.delay,
         )
 
     @cached_property

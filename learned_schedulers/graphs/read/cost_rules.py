@@ -44,7 +44,9 @@ ONNX_PER_ELEMENT = {
     *("InstanceNormalization", "GroupNormalization", "RMSNormalization", "MeanVarianceNormalization"),
     *("LpNormalization", "CumSum", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss", "RandomNormal"),
     *("RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "EyeLike", "OneHot", "Trilu", "NonZero"),
-    *("Compress", "ScatterElements", "ScatterND", "Scatter", "DynamicQuantizeLinear"),
+    *("Compress", "ScatterElements", "ScatterND", "Scatter", "DynamicQuantizeLinear", "RotaryEmbedding", "AffineGrid"),
+    *("Col2Im", "HannWindow", "HammingWindow", "BlackmanWindow", "MelWeightMatrix", "TensorScatter", "CumProd"),
+    *("MaxUnpool", "SimplifiedLayerNormalization"),
 }
 
 

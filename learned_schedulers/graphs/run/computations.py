@@ -1,14 +1,18 @@
-"""The computation of an operation, by torch in one thread: a matrix product, a sweep over memory, and its result.
+"""The work of executable graphs: an operation is a matrix product, a sweep over memory, and its result, by torch.
 
 All buffers are allocated in advance; a device may run any operation of the graph.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+
+from learned_schedulers.graphs.run.programs import Step, stamp
+from learned_schedulers.graphs.run.shared_memory import SharedMemory
 
 _WIDTH = 64  # columns of a product: its right factor, 16 KiB, stays in the first-level cache
 _SWEPT = 2**24  # float32 values of the memory for sweeps, 64 MiB: more than a core's private caches
@@ -23,6 +27,10 @@ class Costs:
     flops: np.ndarray
     swept: np.ndarray  # bytes read and written by the sweep
     written: np.ndarray  # bytes of the result
+
+    def on_device(self, shared: SharedMemory, device: int) -> StampedComputations:
+        """The work as a device does it."""
+        return StampedComputations(self, shared, device)
 
 
 class Computations:
@@ -44,6 +52,45 @@ class Computations:
             torch.mm(left_factor, self._right, out=out)
         for window in self._sweeps[operation]:
             window.neg_()
+
+
+class StampedComputations:
+    """The operations of a graph on one device: each copies what it reads, computes, and stamps its result."""
+
+    def __init__(self, costs: Costs, shared: SharedMemory, device: int) -> None:
+        self._shared, self._device = shared, device
+        self._computations = Computations(costs)
+        self._results = [torch.from_numpy(result) for result in shared.results]
+        self._copies = [torch.zeros(len(result), dtype=torch.int64) for result in shared.results]
+
+    def program(self, steps: Sequence[Step], placement: np.ndarray) -> _StampedProgram:
+        """This device's part of a schedule."""
+        readable = [
+            result if placement[i] == self._device else self._copies[i].numpy()
+            for i, result in enumerate(self._shared.results)
+        ]
+        return _StampedProgram(self, steps, readable)
+
+    def compute(self, step: Step, run: int, readable: Sequence[np.ndarray]) -> None:
+        """readable: the array in which this device reads the result of each operation."""
+        i = step.operation
+        for parent in step.fetched:
+            self._copies[parent].copy_(self._results[parent])
+        self._computations.compute(i)
+        value = stamp(i, run, sum(int(readable[parent][-1]) for parent in step.parents))
+        self._shared.stamps[run, i] = value
+        self._results[i].fill_(value)
+
+
+class _StampedProgram:
+    def __init__(self, parts: StampedComputations, steps: Sequence[Step], readable: Sequence[np.ndarray]) -> None:
+        self._parts, self._steps, self._readable = parts, steps, readable
+
+    def compute(self, position: int, run: int) -> None:
+        self._parts.compute(self._steps[position], run, self._readable)
+
+    def end(self) -> None:
+        pass
 
 
 def _windows(memory: torch.Tensor, lengths: list[int]) -> list[list[torch.Tensor]]:

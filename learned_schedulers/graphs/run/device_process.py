@@ -10,14 +10,42 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle
+from typing import Protocol
 
 import numpy as np
 import torch
 
 from learned_schedulers.graphs.problems.problem import Edges
-from learned_schedulers.graphs.run.computations import Computations, Costs
-from learned_schedulers.graphs.run.programs import Step, program, stamp
+from learned_schedulers.graphs.run.programs import Step, program
 from learned_schedulers.graphs.run.shared_memory import Layout, SharedMemory
+
+
+class Program(Protocol):
+    """A device's part of a schedule."""
+
+    def compute(self, position: int, run: int) -> None:
+        """Run the operation of the step at this position, and put its result where the other device reads it."""
+
+    def end(self) -> None:
+        """What follows the last operation of a run and does not count as its time."""
+
+
+class OnDevice(Protocol):
+    """The operations of a graph on one device."""
+
+    def program(self, steps: Sequence[Step], placement: np.ndarray) -> Program:
+        """This device's part of a schedule."""
+
+
+class Work(Protocol):
+    """What the n operations of a graph compute."""
+
+    @property
+    def written(self) -> np.ndarray:
+        """(n,) bytes of shared memory for each result."""
+
+    def on_device(self, shared: SharedMemory, device: int) -> OnDevice:
+        """The operations as one device runs them."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +53,7 @@ class Task:
     """Schedules of a graph, and the sequence in which both devices run them."""
 
     parents: Edges
-    costs: Costs
+    work: Work
     orders: np.ndarray  # (S, n)
     placements: np.ndarray  # (S, n)
     sequence: np.ndarray  # (R,) schedule of each run
@@ -33,7 +61,7 @@ class Task:
 
     @property
     def layout(self) -> Layout:
-        return Layout(len(self.sequence), self.costs.written)
+        return Layout(len(self.sequence), self.work.written)
 
 
 def serve(connection: Connection, device: int, core: int) -> None:
@@ -50,7 +78,7 @@ def serve(connection: Connection, device: int, core: int) -> None:
         try:
             _Device(task, SharedMemory(task.layout, descriptor), device).run()
             answer = ""
-        except (TimeoutError, MemoryError, RuntimeError) as error:
+        except (TimeoutError, MemoryError, RuntimeError, ValueError) as error:
             answer = f"{type(error).__name__}: {error}"
         os.close(descriptor)
         connection.send(answer)
@@ -59,14 +87,15 @@ def serve(connection: Connection, device: int, core: int) -> None:
 class _Device:
     def __init__(self, task: Task, shared: SharedMemory, device: int) -> None:
         self._task, self._shared, self._device = task, shared, device
-        self._computations = Computations(task.costs)
-        self._results = [torch.from_numpy(result) for result in shared.results]
-        self._copies = [torch.zeros(len(result), dtype=torch.int64) for result in shared.results]
         self._limit = int(task.limit_seconds * 1e9)
 
     def run(self) -> None:
         """Execute all runs, with the garbage collector off."""
-        programs = [self._program(order, placement) for order, placement in self._schedules()]
+        work = self._task.work.on_device(self._shared, self._device)
+        programs: list[tuple[list[Step], Program]] = []
+        for order, placement in zip(self._task.orders, self._task.placements, strict=True):
+            steps = program(self._task.parents, order, placement, self._device)
+            programs.append((steps, work.program(steps, placement)))
         gc.disable()
         try:
             for run, schedule in enumerate(self._task.sequence.tolist()):
@@ -74,35 +103,21 @@ class _Device:
         finally:
             gc.enable()
 
-    def _schedules(self) -> Sequence[tuple[np.ndarray, np.ndarray]]:
-        return list(zip(self._task.orders, self._task.placements, strict=True))
-
-    def _program(self, order: np.ndarray, placement: np.ndarray) -> tuple[list[Step], list[np.ndarray]]:
-        """The steps of a schedule, and the array in which this device reads the result of each operation."""
-        readable = [
-            result if placement[i] == self._device else self._copies[i].numpy()
-            for i, result in enumerate(self._shared.results)
-        ]
-        return program(self._task.parents, order, placement, self._device), readable
-
-    def _run(self, run: int, steps: list[Step], readable: list[np.ndarray]) -> None:
+    def _run(self, run: int, steps: list[Step], part: Program) -> None:
         shared, now = self._shared, time.monotonic_ns
-        begins, ends, stamps = shared.begins[run], shared.ends[run], shared.stamps[run]
+        begins, ends = shared.begins[run], shared.ends[run]
         shared.arrived[run, self._device] = now()
         self._wait(shared.arrived[run], 1 - self._device)
         switches_before = _switches()
-        for step in steps:
+        for position, step in enumerate(steps):
             i = step.operation
             for parent in step.fetched:
                 self._wait(ends, parent)
             begins[i] = now()
-            for parent in step.fetched:
-                self._copies[parent].copy_(self._results[parent])
-            self._computations.compute(i)
-            stamps[i] = value = stamp(i, run, sum(int(readable[parent][-1]) for parent in step.parents))
-            self._results[i].fill_(value)
+            part.compute(position, run)
             ends[i] = now()
         shared.disturbances[run, self._device] = _switches() - switches_before
+        part.end()
 
     def _wait(self, moments: np.ndarray, index: int) -> None:
         """Wait until moments[index] is set. Meanwhile other processes may use this core.

@@ -43,6 +43,12 @@ class Record:
         return self.ends.max(1, initial=0.0)
 
 
+def record_of(shared: SharedMemory) -> Record:
+    """The times of a task that has ended."""
+    begin = shared.arrived.max(1, keepdims=True)
+    return Record((shared.begins - begin) * _NANO, (shared.ends - begin) * _NANO, shared.disturbances.sum(1))
+
+
 def two_cores() -> tuple[int, int]:
     """Two cores that this process may use; two threads of the same core only if there is no other choice.
 
@@ -102,8 +108,21 @@ class Pair:
         costs = Costs(executed.flops, executed.bytes_read, executed.bytes_written)
         parents = executed.children.reversed()
         task = Task(parents, costs, orders, placements, sequence, self._limit)
+        shared = self.execute(task, f"executing graph {executed.name}")
+        wrong = np.argwhere(shared.stamps != stamps(parents, np.arange(len(sequence))))
+        if len(wrong):
+            run, i = wrong[0]
+            raise ExecutionError(
+                f"graph {executed.name}, schedule {sequence[run]}: operation {i} did not read its parents' results"
+            )
+        return record_of(shared)
+
+    def execute(self, task: Task, activity: str) -> SharedMemory:
+        """Run a task, whose schedules are valid; return the memory with its times and results.
+
+        activity: what messages call it. Raises OSError if there is too little memory.
+        """
         shared = SharedMemory.create(task.layout)
-        activity = f"executing graph {executed.name}"
         try:
             for connection, process in zip(self._connections, self.processes, strict=True):
                 try:
@@ -111,17 +130,10 @@ class Pair:
                     send_handle(connection, shared.descriptor, process.pid)
                 except OSError:
                     self._fail(activity, _died(process))
-            self._wait_for_answers(activity, self._limit, shared)
+            self._wait_for_answers(activity, task.limit_seconds, shared)
         finally:
             os.close(shared.descriptor)
-        wrong = np.argwhere(shared.stamps != stamps(parents, np.arange(len(sequence))))
-        if len(wrong):
-            run, i = wrong[0]
-            raise ExecutionError(
-                f"graph {executed.name}, schedule {sequence[run]}: operation {i} did not read its parents' results"
-            )
-        begin = shared.arrived.max(1, keepdims=True)
-        return Record((shared.begins - begin) * _NANO, (shared.ends - begin) * _NANO, shared.disturbances.sum(1))
+        return shared
 
     def _wait_for_answers(self, activity: str, limit: float, shared: SharedMemory | None = None) -> None:
         """Wait until both devices have answered. limit: longest time in seconds without progress in `shared`."""

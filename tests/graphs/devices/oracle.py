@@ -31,25 +31,48 @@ def ends(problem: Problem, order: np.ndarray, placement: np.ndarray) -> dict[int
     ended: dict[int, float] = {}
     for i in nx.topological_sort(whole):
         arrivals = [ended[before] + whole.edges[before, i]["delay"] for before in whole.predecessors(i)]
+        arrivals += [
+            problem.transfers.slope * size + problem.transfers.delay
+            for _, reader, first, size in reads(problem)
+            if reader == i and placement[first] != placement[i]
+        ]
         ended[i] = max(arrivals, default=0.0) + float(problem.seconds[i])
     return ended
+
+
+def reads(problem: Problem) -> list[tuple[int, int, int, float]]:
+    """Weight, reader, first reader and bytes of each later read of a shared weight."""
+    shared = problem.shared
+    return list(
+        zip(*(part.tolist() for part in (shared.weights, shared.readers, shared.firsts, shared.sizes)), strict=True)
+    )
 
 
 def peaks(problem: Problem, order: np.ndarray, placement: np.ndarray) -> list[float]:
     """The most bytes on each device, over all times at which a result is allocated."""
     ended = ends(problem, order, placement)
     results: list[tuple[int, float, float, float]] = []  # device, from, until, bytes
-    for i in range(len(problem)):
-        home, size = int(placement[i]), float(problem.sizes[i])
-        readers = problem.children.targets[problem.children.offsets[i] : problem.children.offsets[i + 1]].tolist()
-        arrives = ended[i] + problem.transfers.slope * size + problem.transfers.delay
+    parts = problem.parts
+    for part, i in enumerate(parts.owners.tolist()):
+        home, size = int(placement[i]), float(parts.sizes[part])
+        readers = parts.readers.targets[parts.readers.offsets[part] : parts.readers.offsets[part + 1]].tolist()
+        arrives = ended[i] + problem.transfers.slope * float(problem.sizes[i]) + problem.transfers.delay
         until = [ended[i], *(ended[j] if placement[j] == home else arrives for j in readers)]
+        if parts.lasting[part]:
+            until = [max(ended.values())]
         results.append((home, ended[i] - float(problem.seconds[i]), max(until), size))
         for device in {int(placement[j]) for j in readers} - {home}:
             results.append((device, ended[i], max(ended[j] for j in readers if placement[j] == device), size))
+    copies: dict[tuple[int, int], tuple[float, float]] = {}  # weight, device: end of its last reader, bytes
+    for weight, reader, first, size in reads(problem):
+        key = (weight, int(placement[reader]))
+        if placement[reader] != placement[first]:
+            copies[key] = (max(copies.get(key, (0.0, 0.0))[0], ended[reader]), size)
+    results += [(device, 0.0, end, size) for (_, device), (end, size) in copies.items()]
     most = [0.0] * problem.devices
     for device, moment, _, _ in results:
-        alive = sum(size for where, begin, end, size in results if where == device and begin <= moment < end)
+        stays = [(where, begin, end * problem.same_time, size) for where, begin, end, size in results]
+        alive = sum(size for where, begin, end, size in stays if where == device and begin <= moment < end)
         most[device] = max(most[device], alive)
     weights = [
         sum(float(problem.weights[i]) for i in range(len(problem)) if placement[i] == d) for d in range(problem.devices)

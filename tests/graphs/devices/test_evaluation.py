@@ -27,6 +27,8 @@ def heavy(rng: np.random.Generator, n: int, m: int, density: float) -> Problem:
 def test_times_and_memory_are_the_simulators(seed: int, n: int, m: int, density: float) -> None:
     rng = np.random.default_rng(seed)
     problem = heavy(rng, n, m, density)
+    if seed % 2:
+        problem = drawn.with_sharing(problem, rng)
     orders = np.repeat(np.arange(n, dtype=np.int32)[None], 3, 0)
     placements = rng.integers(0, m, (3, n)).astype(np.int32)
     judged = evaluated(problem, orders, placements)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from learned_schedulers.graphs.devices.simulator import makespans, peaks, starts
-from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
+from learned_schedulers.graphs.problems.problem import Edges, Parts, Problem, Transfers
 from tests.graphs.devices import oracle
 from tests.graphs.problems import drawn
 
@@ -38,6 +38,8 @@ def test_as_the_oracle_on_random_schedules(seed: int) -> None:
     rng = np.random.default_rng(seed)
     for _ in range(15):
         problem = drawn.problem(rng, int(rng.integers(1, 20)), int(rng.integers(1, 5)), float(rng.random()))
+        if rng.random() < 0.5:
+            problem = drawn.with_sharing(problem, rng)
         orders, placements = drawn.schedules(problem, rng, 5)
         seconds = makespans(problem, orders, placements)
         for order, placement, makespan in zip(orders, placements, seconds, strict=True):
@@ -78,3 +80,13 @@ def test_what_is_no_schedule_is_named(order: list[int], placement: list[int], me
 def test_bad_problems_name_their_operation(changed: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         replace(DIAMOND, **changed)
+
+
+def test_memory_that_is_free_at_a_time_is_available_at_that_time() -> None:
+    n = 400  # a chain whose times are rounded: two results are there at a time, never three
+    chain = Edges(np.r_[np.arange(n), n - 1].astype(np.int32), np.arange(1, n, dtype=np.int32))
+    for seed in range(5):
+        seconds = np.random.default_rng(seed).random(n)
+        parts = Parts(np.arange(n), np.ones(n), chain, np.zeros(n, bool))
+        problem = Problem(seconds, np.ones(n), chain, 1, results=parts)
+        assert peaks(problem, np.arange(n), np.zeros(n, np.int32)) == [2.0]

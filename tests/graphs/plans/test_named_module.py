@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from learned_schedulers.graphs.plans.named_module import NamedModule
-from tests.graphs.plans.test_sources import MODULE
+from tests.graphs.plans.test_module_export import MODULE
 
 
 @pytest.fixture(autouse=True)

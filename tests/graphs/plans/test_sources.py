@@ -1,40 +1,18 @@
-"""A user's model becomes a graph with names and groups, or a clear error."""
+"""A user's file becomes a graph with names and groups, or a clear error."""
 
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from learned_schedulers.graphs.devices.settings import DEVICES, LINKS
-from learned_schedulers.graphs.plans.sources import export_module, on_devices, read_file
+from learned_schedulers.graphs.plans.sources import on_devices, read_file
 from learned_schedulers.graphs.read.workloads import read_workload
 from pipeline.lab.config.params import load
 from pipeline.lab.wiring import ROOT
 from tests.graphs.read.test_workloads import FILES, content, edge, node
-
-MODULE = """
-import torch
-from torch import nn
-
-class Small(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.words = nn.Embedding(100, 8)
-        self.layer = nn.Linear(8, 4)
-    def forward(self, tokens, x):
-        return torch.relu(self.layer(self.words(tokens) + x))
-
-class Data(Small):
-    def forward(self, tokens, x):
-        return x * tokens.sum().item()
-
-def nothing():
-    return 3
-"""
 
 
 def workload(folder: Path, nodes: list, edges: list, **changes: object) -> Path:
@@ -86,42 +64,3 @@ def test_other_files_are_no_models(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"folder.json: cannot be read: this is a folder"):
         (tmp_path / "folder.json").mkdir()
         read_file(tmp_path / "folder.json", {})
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "small_module.py").write_text(MODULE)
-    monkeypatch.delitem(sys.modules, "small_module", raising=False)
-    return tmp_path
-
-
-def test_a_module_of_the_current_folder(folder: Path) -> None:
-    source = export_module("small_module:Small", ["int64:3,5", "3,5,8"], False)
-    assert source.graph.kinds == ("embedding", "add", "addmm", "relu")
-    assert source.names[0] == "words (embedding)" and source.names[2] == "layer (addmm)"
-    assert source.graph.flops[2] == 2 * 15 * 8 * 4
-    assert len(export_module("small_module:Small", ["int64:3,5", "3,5,8"], True).graph) > 8
-    problem = on_devices(source, 2)
-    assert problem.seconds[2] >= DEVICES["v100"].launch_seconds and np.isinf(problem.memory)
-    assert "" not in sys.path or sys.path.count("") == 1
-
-
-@pytest.mark.parametrize(
-    ("named", "inputs", "message"),
-    [
-        ("small_module:Small", [], "needs the shapes of its inputs"),
-        ("small_module:Small", ["int64:3,5"], "torch cannot export it: TypeError"),
-        ("small_module:Small", ["int64:3,5", "3,5,9"], "torch cannot export it"),
-        ("small_module:Data", ["int64:3,5", "3,5,8"], "torch cannot export it"),
-        ("small_module:nothing", ["3"], "makes a int, not a torch.nn.Module"),
-        ("small_module:Missing", ["3"], "no attribute 'Missing'"),
-        ("no_such_module:Small", ["3"], r"cannot be imported: No module named 'no_such_module'.*\[models\]"),
-        ("small_module:Small", ["a,b"], "--input a,b: this is not a shape"),
-        ("small_module:Small", ["float99:3"], "--input float99:3: this is not a shape"),
-        ("small_module:Small", ["3,-1"], "--input 3,-1: this is not a shape"),
-    ],
-)
-def test_modules_that_cannot_be_exported(named: str, inputs: list[str], message: str, folder: Path) -> None:
-    with pytest.raises(ValueError, match=message):
-        export_module(named, inputs, False)

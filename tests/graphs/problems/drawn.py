@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
+from learned_schedulers.graphs.problems.problem import Edges, Parts, Problem, SharedWeights, Transfers
 
 
 def problem(rng: np.random.Generator, n: int = 12, devices: int = 3, density: float = 0.25) -> Problem:
@@ -20,6 +22,21 @@ def problem(rng: np.random.Generator, n: int = 12, devices: int = 3, density: fl
         transfers=Transfers(slope=float(rng.random()), delay=float(rng.random())),
         weight_bytes=rng.random(n),
     )
+
+
+def with_sharing(problem: Problem, rng: np.random.Generator) -> Problem:
+    """The same with up to four weights that several operations read, and results in parts, some of which last."""
+    n = len(problem)
+    readers = [sorted(rng.choice(n, rng.integers(1, n + 1), replace=False).tolist()) for _ in range(rng.integers(5))]
+    shared = SharedWeights.of((numbers, int(rng.integers(4))) for numbers in readers)
+    owners = np.repeat(np.arange(n), rng.integers(1, 4, n))
+    children = [problem.children.targets[slice(*problem.children.offsets[i : i + 2])] for i in range(n)]
+    readers = [children[i][rng.random(len(children[i])) < 0.6] for i in owners]
+    edges = Edges(
+        np.cumsum([0, *map(len, readers)]).astype(np.int32), np.concatenate([np.zeros(0, np.int32), *readers])
+    )
+    parts = Parts(owners, rng.random(len(owners)), edges, rng.random(len(owners)) < 0.3)
+    return replace(problem, shared=shared, results=parts)
 
 
 def renumbered(problem: Problem, order: np.ndarray) -> Problem:

@@ -8,6 +8,9 @@ with transfers through host memory; only the file's objective and memory decide 
 
 from __future__ import annotations
 
+import math
+import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -47,11 +50,12 @@ def searched(
     settings: Settings | None = None,
     learns: bool = True,
     start: Start = "programme",
+    limit: float = math.inf,
 ) -> Searched:
     """The best split that the search finds in `evaluations` evaluations, including the first split. Random by `seed`.
 
-    learns: if False, moves are drawn at random, as the control. Raises ValueError for a latency with a backward pass,
-    and if there is neither an accelerator nor a CPU.
+    limit: seconds after which the search ends with fewer evaluations; learns: if False, moves are drawn at random, as
+    the control. Raises ValueError for a latency with a backward pass, and if there is neither an accelerator nor a CPU.
     """
     if objective == "latency" and workload.backward.any():
         raise ValueError(f"{workload.graph.name}: {NO_BACKWARD}")
@@ -60,7 +64,7 @@ def searched(
     initial = along(workload, objective).devices if start == "programme" else None
     if not len(workload):
         return Searched(np.zeros(0, np.int32), 0.0, 0.0)
-    splitting = Splitting(workload, objective, initial)
+    splitting = Splitting(workload, objective, initial, time.monotonic() + limit)
     settings = settings or Settings()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -68,15 +72,30 @@ def searched(
     learner = Learner(network, settings.learning_rate) if learns else None
     begin = State.begin(splitting, None if initial is None else splitting.of_units(initial))
     first_seconds = splitting.least
-    search(network, begin, settings, (settings.placing,), evaluations, np.random.default_rng(seed), learner)
+    with suppress(_TimeIsOver):
+        search(network, begin, settings, (settings.placing,), evaluations, np.random.default_rng(seed), learner)
     return Searched(splitting.best, splitting.least, first_seconds)
+
+
+class _TimeIsOver(Exception):
+    """A search has evaluated enough."""
 
 
 class Splitting(Completion):
     """Makes splits from decisions, instead of schedules, and remembers the best valid split."""
 
-    def __init__(self, workload: Workload, objective: Objective, initial: np.ndarray | None = None) -> None:
-        """initial: (n,), a split; for the largest load, its devices come first in the row, in order of their use."""
+    def __init__(
+        self,
+        workload: Workload,
+        objective: Objective,
+        initial: np.ndarray | None = None,
+        until: float = math.inf,
+    ) -> None:
+        """initial: (n,), a split; for the largest load, its devices come first in the row, in order of their use.
+
+        until: of `time.monotonic()`; then a call raises _TimeIsOver, if a valid split is there.
+        """
+        self._until = until
         self._workload, self._objective, self._units = workload, objective, units_of(workload)
         self._row = _row(workload, objective, None if initial is None else self.of_units(initial))
         super().__init__(_problem(workload, self._units, len(self._row.homes)))
@@ -91,6 +110,8 @@ class Splitting(Completion):
 
     def __call__(self, decisions: Decisions) -> Evaluated:
         """Splits of S decisions in the form of schedules: seconds by the objective, and the accelerators' memory."""
+        if self.best is not None and time.monotonic() > self._until:
+            raise _TimeIsOver
         work, units = self._workload, self._units
         total = float(units.accelerator_seconds.sum())
         share = total / max(work.accelerators, 1) if self._objective == "load" else np.inf

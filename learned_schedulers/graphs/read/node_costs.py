@@ -1,0 +1,189 @@
+"""Costs of the operations of a traced torch module: FLOPs, and bytes that they read and write.
+
+- FLOPs of matrix products, convolutions and their gradients: formulas of `torch.utils.flop_counter`; further formulas
+  in torch_formulas.py; operations that only move data: none; all remaining operations: one per element of their largest
+  tensor, which is no rule for some of them (`unpriced`, cost_rules.py).
+- Bytes read: what is touched of every input tensor, at the size of the view that is read; repeated elements count once.
+- Bytes written: every result that anything reads.
+- Control flow by data is one operation: torch.cond as its more expensive branch, a while_loop as one step of its
+  condition and body, a scan and a map as all of their steps.
+- A user's costs (own_costs.py) come first.
+- `in_parts`: as the cached graphs of the pipeline were priced, and as the fitted cost of fusion expects it: without
+  torch_formulas.py, and all bytes of each input tensor are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import torch
+from torch import fx
+from torch.utils.flop_counter import flop_registry
+
+from learned_schedulers.graphs.read.cost_rules import TORCH_PER_ELEMENT
+from learned_schedulers.graphs.read.fx_nodes import (
+    bytes_of,
+    computes,
+    full_name,
+    inputs_of,
+    kind_of,
+    tensors_of,
+    value_of,
+    written_of,
+)
+from learned_schedulers.graphs.read.own_costs import OwnCost
+from learned_schedulers.graphs.read.torch_formulas import FORMULAS, MOVES, PRODUCTS, Call, touched
+
+_MOVES = {
+    *("cat", "stack", "clone", "_to_copy", "copy", "constant_pad_nd", "embedding", "gather", "index", "index_select"),
+    *("slice_backward", "select_backward", "slice_scatter", "select_scatter", "repeat", "flip", "roll"),
+    *("full", "full_like", "zeros", "zeros_like", "ones", "ones_like", "new_zeros", "new_full", "scalar_tensor"),
+    *("arange", "empty", "empty_like", "new_empty", "new_empty_strided"),
+}
+_BRANCHES = {"cond"}  # control flow that runs one of its parts
+_STEPS = {"scan", "map_impl", "associative_scan"}  # control flow that runs its part once for each part of its input
+UNKNOWN_STEPS = {"while_loop"}
+
+
+class Cost(NamedTuple):
+    """What an operation computes and moves."""
+
+    kind: str
+    flops: float
+    read: int  # bytes
+    written: int  # bytes
+
+
+class Prices:
+    """Costs of nodes that are operations (see `computes`)."""
+
+    def __init__(self, own_costs: Mapping[str, OwnCost] | None = None, in_parts: bool = False) -> None:
+        self._own_costs = own_costs or {}
+        self._in_parts = in_parts
+
+    def cost_of(self, node: fx.Node) -> Cost:
+        """Cost of a node. Raises ValueError of a user's formula that has no value."""
+        if (inner := self._control_flow(node)) is not None:
+            flops, moved = inner
+            written = written_of(node)
+            cost = Cost(kind_of(node), flops, max(0, moved - written), written)
+        else:
+            cost = Cost(kind_of(node), self._flops(node), self._read(node), written_of(node))
+        own_cost = self._own_costs.get(full_name(node))
+        if own_cost is None:
+            return cost
+        inputs = [tuple(tensor.shape) for tensor in inputs_of(node)]
+        results = [tuple(tensor.shape) for tensor in tensors_of(value_of(node))]
+        values = {key: own_cost.of(key, inputs, results) for key in own_cost.formulas}
+        return Cost(
+            cost.kind,
+            values.get("flops", cost.flops),
+            int(values.get("read", cost.read)),
+            int(values.get("written", cost.written)),
+        )
+
+    def has_rule(self, node: fx.Node) -> bool:
+        """Whether the FLOPs of a node follow from a rule."""
+        own_cost = self._own_costs.get(full_name(node))
+        if own_cost is not None and "flops" in own_cost.formulas:
+            return True
+        if not self._in_parts and full_name(node) in {*PRODUCTS, *FORMULAS, *MOVES}:
+            return True
+        target: Any = node.target
+        if not isinstance(target, torch._ops.OpOverload) or target.namespace not in ("aten", "prims"):
+            return getattr(target, "_overloadpacket", target) in flop_registry
+        return (
+            kind_of(node) in _MOVES | TORCH_PER_ELEMENT
+            or target._overloadpacket in flop_registry
+            or torch.Tag.pointwise in target.tags
+            or torch.Tag.reduction in target.tags
+        )
+
+    def unpriced(self, nodes: fx.Graph) -> tuple[str, ...]:
+        """Names of the operations, in program order and also within control flow, whose FLOPs follow from no rule."""
+        names: list[str] = []
+        for node in filter(computes, nodes.nodes):
+            parts = [] if self._in_parts or full_name(node) in self._own_costs else _parts_of(node)
+            for part in parts:
+                names += self.unpriced(part.graph)
+            if not parts and not self.has_rule(node):
+                names.append(full_name(node))
+        return tuple(names)
+
+    def guessed(self, nodes: fx.Graph) -> dict[str, float]:
+        """FLOPs of all operations together that have no rule, by name; those within control flow are not in it."""
+        sums: dict[str, float] = {}
+        for node in nodes.nodes:
+            if computes(node) and not self.has_rule(node) and (self._in_parts or not _parts_of(node)):
+                sums[full_name(node)] = sums.get(full_name(node), 0.0) + self.cost_of(node).flops
+        return sums
+
+    def number_type(self, node: fx.Node) -> str:
+        """The type of the numbers that a product multiplies (float32, bfloat16); empty for all other operations."""
+        target = getattr(node.target, "_overloadpacket", node.target)
+        is_product = full_name(node) in {*PRODUCTS, *self._own_costs} or target in flop_registry or _parts_of(node)
+        tensors = [tensor for tensor in inputs_of(node) if tensor.dim()] if is_product else []
+        if not tensors:
+            return ""
+        return str(tensors[0].dtype).removeprefix("torch.").removeprefix("q").replace("uint8", "int8")
+
+    def _control_flow(self, node: fx.Node) -> tuple[float, int] | None:
+        """FLOPs and bytes moved of control flow by data; None for all other operations."""
+        parts = [] if self._in_parts else _parts_of(node)
+        if not parts:
+            return None
+        costs = [self._sum(part.graph) for part in parts]
+        if kind_of(node) in _BRANCHES:
+            return max(costs)
+        steps = 1
+        if kind_of(node) in _STEPS:
+            rows = [tensor for tensor in tensors_of(value_of(node)) if tensor.dim()]
+            steps = max((tensor.shape[0] for tensor in rows[-1:]), default=1)
+        return sum(flops for flops, _ in costs) * steps, sum(moved for _, moved in costs) * steps
+
+    def _sum(self, nodes: fx.Graph) -> tuple[float, int]:
+        costs = [self.cost_of(node) for node in nodes.nodes if computes(node)]
+        return sum(cost.flops for cost in costs), sum(cost.read + cost.written for cost in costs)
+
+    def _read(self, node: fx.Node) -> int:
+        if self._in_parts:
+            return sum(bytes_of(value_of(parent)) for parent in node.all_input_nodes)
+        return touched(full_name(node), _call(node))
+
+    def _flops(self, node: fx.Node) -> float:
+        kind = kind_of(node)
+        if kind in _MOVES:
+            return 0.0
+        if not self._in_parts:
+            formula = PRODUCTS.get(full_name(node)) or FORMULAS.get(full_name(node))
+            if formula is not None:
+                return float(formula(_call(node)))
+            if full_name(node) in MOVES:
+                return 0.0
+        value = value_of(node)
+        args: Any
+        args, kwargs = fx.map_arg((node.args, node.kwargs), value_of)
+        if kind == "convolution_backward":
+            # torch's formula ignores groups. Each of the two gradients costs as much as the convolution: the number of
+            # outputs (of inputs if it is transposed) times the weights that each of them meets.
+            grad, x, weight, transposed, mask = args[0], args[1], args[2], args[7], args[10]
+            return 2.0 * (x if transposed else grad).numel() * weight[0].numel() * (mask[0] + mask[1])
+        registered = flop_registry.get(getattr(node.target, "_overloadpacket", node.target))
+        tensors = inputs_of(node) + tensors_of(value)
+        if registered is not None:
+            numbers = 4 if any(tensor.is_complex() for tensor in tensors) and not self._in_parts else 1
+            return numbers * float(registered(*args, **kwargs, out_val=value))
+        return float(max((tensor.numel() for tensor in tensors), default=0))
+
+
+def _call(node: fx.Node) -> Call:
+    args: Any = fx.map_arg(node.args, value_of)
+    keywords: Any = fx.map_arg(node.kwargs, value_of)
+    return Call((*args, *keywords.values()), value_of(node), inputs_of(node))
+
+
+def _parts_of(node: fx.Node) -> list[fx.GraphModule]:
+    """The graphs that control flow runs."""
+    values = [value_of(parent) for parent in node.all_input_nodes if parent.op == "get_attr"]
+    return [value for value in values if isinstance(value, fx.GraphModule)]

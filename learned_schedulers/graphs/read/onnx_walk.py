@@ -1,0 +1,340 @@
+"""Walk through the nodes of an ONNX model, in order, with what is known of every tensor; list the operations.
+
+A node whose inputs are all constants, or whose result follows from sizes, is a constant, as if it were folded.
+`DequantizeLinear` of constants stays integers: whoever reads its result reads and keeps these. A node without cost
+belongs to the operation whose result it passes on. Control flow and sequences: onnx_control.py.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from learned_schedulers.graphs.read.onnx_bounds import largest_sizes
+from learned_schedulers.graphs.read.onnx_contrib import contrib_sizes
+from learned_schedulers.graphs.read.onnx_costs import Call, cost_of, full_name
+from learned_schedulers.graphs.read.onnx_model import OnnxError, Sizes, UnfitSizes, constant_of, folding_line, one_line
+from learned_schedulers.graphs.read.onnx_values import MOST_ELEMENTS, Value, folded, inferred, of_type
+
+_FREE = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout"}
+_RANDOM = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli"}
+_FLOAT = 1
+_MOST_BYTES = 2**63
+MOST_OPERATIONS = 1_000_000
+ODD = (IndexError, KeyError, ValueError, TypeError, AttributeError)  # what inputs and attributes that do not fit raise
+
+Scope = MutableMapping[str, Value]
+
+
+@dataclass
+class Listing:
+    """The operations that a walk lists, in program order."""
+
+    kinds: list[str] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    costs: list[tuple[float, int, int, int]] = field(default_factory=list)  # FLOPs; bytes read, written, kept
+    edges: list[tuple[int, int]] = field(default_factory=list)
+    unpriced: list[str] = field(default_factory=list)
+    reads: list[tuple[int, str, int]] = field(default_factory=list)  # operation, constant, bytes
+    in_reads: set[str] = field(default_factory=set)
+
+    def read_constants(self, values: Iterable[Value], number: int) -> int:
+        """Note that an operation reads the constants among these values; bytes of those that none before it read."""
+        total = 0
+        for name, size in (root for value in values for root in value.roots or ()):
+            total += 0 if name in self.in_reads else size
+            self.add_read(number, name, size)
+        return total
+
+    def add_read(self, number: int, name: str, size: int) -> None:
+        self.in_reads.add(name)
+        self.reads.append((number, name, size))
+
+    def marks(self) -> tuple[int, ...]:
+        return tuple(len(part) for part in self._parts())
+
+    def cut(self, marks: Iterable[int]) -> None:
+        """Forget what was listed behind these marks."""
+        for part, mark in zip(self._parts(), marks, strict=True):
+            del part[mark:]
+        self.in_reads = {name for _, name, _ in self.reads}
+
+    def _parts(self) -> tuple[list[Any], ...]:
+        return self.kinds, self.labels, self.costs, self.edges, self.unpriced, self.reads
+
+
+class Walk:
+    """The state of a walk through a model."""
+
+    def __init__(self, path: Path, sizes: Sizes, opsets: Mapping[str, int]) -> None:
+        self.path, self.sizes, self.opsets = path, sizes, opsets
+        self.listing = Listing()
+        self.notes: dict[str, None] = {}  # what was assumed
+
+    def graph(self, graph: Any, scope: Scope, place: str = "") -> list[Value]:
+        """Walk a graph or subgraph; scope: its inputs, and the tensors around it. Returns its outputs.
+
+        Raises OnnxError that names the node.
+        """
+        hints = {value.name: of_type(value.type) for value in (*graph.value_info, *graph.output)}
+        for constant in graph.initializer:
+            scope[constant.name] = self.constant(constant)
+        for sparse in graph.sparse_initializer:
+            scope[sparse.values.name] = constant_of(self.path, sparse.values.name, sparse.values.data_type, sparse.dims)
+        read_by = {name for node in graph.node for name in node.input}
+        read_by |= {value.name for value in graph.output}
+        read_by |= {name for node in graph.node for inner in subgraphs(node) for name in _names_in(inner)}
+        for number, node in enumerate(graph.node):
+            label = f"{place}{node.name or number} ({node.op_type})"
+            for name in node.input:
+                if name and name not in scope:
+                    raise OnnxError(f"{self.path}: node {label} reads {name!r}, which no node before it computes")
+            self.node(node, scope, hints, read_by, label)
+            if len(self.listing.kinds) > MOST_OPERATIONS:
+                raise OnnxError(f"{self.path}: node {label}: more than {MOST_OPERATIONS:,} operations; export a part")
+        for value in graph.output:
+            if value.name not in scope:
+                raise OnnxError(f"{self.path}: no node computes output {value.name!r}; correct the model")
+        return [scope[value.name] for value in graph.output]
+
+    def constant(self, constant: Any) -> Value:
+        from onnx import TensorProto, numpy_helper
+
+        value = constant_of(self.path, constant.name, constant.data_type, constant.dims)
+        small = value.elements <= MOST_ELEMENTS and constant.data_type != TensorProto.STRING
+        if not small or constant.data_location:
+            return value
+        try:
+            return replace(value, data=numpy_helper.to_array(constant))
+        except (ValueError, TypeError) as error:
+            raise OnnxError(f"{self.path}: constant {constant.name!r}: {one_line(error)}; correct the model") from error
+
+    def node(self, node: Any, scope: Scope, hints: Mapping[str, Value], read_by: set[str], label: str) -> None:
+        """Give the node's outputs to the scope, and list its operations."""
+        from learned_schedulers.graphs.read.onnx_control import control
+
+        if control(self, node, scope, label):
+            return
+        inputs = [scope[name] if name else None for name in node.input]
+        results = self._results(node, inputs, scope, hints, label)
+        values = folded(node, scope, results, self.opsets)
+        roots = self._roots(node, inputs, values is not None)
+        outputs = [name for name in node.output if name]
+        for place, name in enumerate(node.output):
+            if not name:
+                continue
+            value = results[name]
+            if values is not None and place < len(values):
+                value = replace(value, shape=values[place].shape, data=values[place])
+            if roots is not None:
+                value = replace(value, roots=roots or ((name, value.bytes if value.complete else 0),))
+            results[name] = value
+        if roots is not None:
+            if node.op_type == "DequantizeLinear" or (
+                inputs and inputs[0] is not None and inputs[0].stored is not None
+            ):
+                stored = self._stored(node, inputs)
+                results = {name: replace(value, stored=stored) for name, value in results.items()}
+            scope.update({name: results[name] for name in outputs})
+            return
+        if full_name(node) in _FREE and inputs and inputs[0] is not None:
+            first = inputs[0]
+            if first.complete and results[outputs[0]].complete and results[outputs[0]].elements != first.elements:
+                self._wrong(f"node {label} makes {results[outputs[0]].sizes} of {first.sizes}, which does not fit")
+            passed = {name: replace(results[name], owner=first.owner, roots=first.roots) for name in outputs}
+            scope.update(passed)
+            return
+        for name, part in zip(node.input, inputs, strict=True):
+            if part is not None:
+                self.check(node, name, part, label)
+        for name in outputs:
+            if name in read_by:
+                self.check(node, name, results[name], label)
+        number = self.operation(node, inputs, [results[n] if n in read_by else None for n in node.output], label)
+        scope.update({name: replace(results[name], owner=number) for name in outputs})
+
+    def operation(self, node: Any, inputs: Sequence[Value | None], outputs: Sequence[Value | None], label: str) -> int:
+        """List an operation; its number."""
+        try:
+            cost = cost_of(Call(node, inputs, outputs))
+        except ODD as error:
+            raise OnnxError(
+                f"{self.path}: node {label} has too few inputs, or inputs of too few dimensions; correct the model"
+            ) from error
+        if not cost.has_rule:
+            self.listing.unpriced.append(full_name(node))
+        return self.listed(str(node.op_type), label, (cost.flops, cost.read, cost.written), inputs)
+
+    def listed(self, kind: str, label: str, cost: tuple[float, int, int], inputs: Sequence[Value | None]) -> int:
+        """List an operation of this cost; its number."""
+        number, values = len(self.listing.kinds), parts_of(inputs)
+        self.listing.edges += [(value.owner, number) for value in values if value.owner is not None]
+        kept_bytes = self.listing.read_constants(values, number)
+        self.listing.kinds.append(kind)
+        self.listing.labels.append(label)
+        self.listing.costs.append((*cost, kept_bytes))
+        return number
+
+    def check(self, node: Any, name: str, value: Value, label: str) -> None:
+        """Raises OnnxError if the sizes of a tensor that costs something are unknown or impossible."""
+        if not value.complete:
+            self.refuse(node, name, value, label)
+        if min(value.sizes, default=0) < 0 or not value.bytes < _MOST_BYTES:
+            raise OnnxError(f"{self.path}: node {label}: shape {value.shape} of {name!r} is impossible; correct it")
+
+    def refuse(self, node: Any, name: str, value: Value, label: str) -> NoReturn:
+        """Raises OnnxError with the operator, the reason, and what helps."""
+        of_onnx = node.domain in ("", "ai.onnx", "ai.onnx.ml")
+        reason = "its size depends on data" if of_onnx else f"{full_name(node)} is not an operator of ONNX itself"
+        shape = value.shape or (8, 8)
+        example = ",".join("8" if size is None else str(size) for size in shape)
+        if value.shape is not None and list(value.shape).count(None) == 1:
+            known_sizes = ",".join("?" if size is None else str(size) for size in shape)
+            remedy = f"give the open one of {known_sizes} (--size {name}=8)"
+        else:
+            remedy = f"give its shape (--input {name}={example})"
+        raise OnnxError(
+            f"{self.path}: node {label}: the size of {name!r} is unknown; {reason}; {remedy}, or fold it by your "
+            f"runtime: {folding_line(self.path, self.sizes)}"
+        )
+
+    def _results(
+        self, node: Any, inputs: Sequence[Value | None], scope: Scope, hints: Mapping[str, Value], label: str
+    ) -> dict[str, Value]:
+        """Types and sizes of the outputs: inferred, given by the user, written in the file, or the largest."""
+        import onnx
+
+        call = Call(node, inputs, [])
+        whole = all(value is None or value.complete for value in inputs)
+        results: dict[str, Value] = {}
+        failure = ""
+        try:
+            inference = inferred(node, scope, self.opsets)
+            results = inference or {}
+            if whole and not all(results.get(name, Value()).complete for name in node.output[:1]):
+                for name, value in zip(node.output, contrib_sizes(call), strict=False):
+                    results[name] = merged(results.get(name, Value()), value)
+        except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError, RuntimeError, *ODD) as error:
+            failure = one_line(error)
+        for place, name in enumerate(node.output):
+            if not name:
+                continue
+            value = results.get(name, Value())
+            value = self._by_user(name, merged(value, hints.get(name, Value())), inputs)
+            if failure and not value.complete:
+                self._wrong(f"node {label}: {failure}")
+            if not value.complete and value.items is None and whole:
+                value = self._largest(call, place, name, value)
+            results[name] = value
+        return results
+
+    def _wrong(self, reason: str) -> NoReturn:
+        """Raises UnfitSizes."""
+        options = self.sizes.words()
+        remedy = f"give other sizes than {options}, or correct the model" if options else "correct the model"
+        raise UnfitSizes(f"{self.path}: {reason}; {remedy} and export it again")
+
+    def _by_user(self, name: str, value: Value, inputs: Sequence[Value | None]) -> Value:
+        """The sizes that the user gives for a tensor whose sizes are not all known; it has its first input's type."""
+        if value.complete:
+            return value
+        shape = self.sizes.shape(name)
+        if shape is None and value.shape is not None and value.shape.count(None) == 1:
+            size = self.sizes.dimension(name)
+            if size is not None:
+                shape = tuple(size if part is None else part for part in value.shape)
+        if shape is None:
+            return value
+        first = next((other.kind for other in inputs if other is not None and other.kind), _FLOAT)
+        return Value(value.kind or first, shape)
+
+    def _largest(self, call: Call, place: int, name: str, value: Value) -> Value:
+        try:
+            shape = largest_sizes(call, place)
+        except ODD:
+            return value
+        if shape is None or not value.kind:
+            return value
+        value = merged(value, Value(value.kind, shape))
+        self.notes[
+            f"{call.node.op_type} {name!r} depends on data and takes its largest size, "
+            f"{' x '.join(str(size) for size in value.sizes)}; --size {name}=N sets another"
+        ] = None
+        return value
+
+    def _roots(self, node: Any, inputs: Sequence[Value | None], has_values: bool) -> tuple[tuple[str, int], ...] | None:
+        """The constants that the results consist of; empty: they are new constants; None: they are computed."""
+        values = [value for value in inputs if value is not None]
+        if node.op_type in _RANDOM or (not has_values and any(value.roots is None for value in values)):
+            return None
+        first = values[0] if values else Value()
+        if full_name(node) in _FREE and first.roots is not None:
+            return first.roots
+        if node.op_type == "DequantizeLinear":
+            return tuple(dict.fromkeys(root for value in values for root in value.roots or ()))
+        if first.stored is not None and node.op_type in ("Transpose", "Cast"):
+            return first.roots
+        return ()
+
+    def _stored(self, node: Any, inputs: Sequence[Value | None]) -> int | None:
+        """Bytes of the integers, scales and offsets of dequantised constants; None if they become new numbers."""
+        first = inputs[0]
+        if node.op_type == "DequantizeLinear":
+            return sum(value.bytes for value in inputs if value is not None)
+        return first.stored if first is not None and node.op_type in _FREE | {"Transpose", "Cast"} else None
+
+
+def merged(value: Value, hint: Value) -> Value:
+    """What is known of a tensor, completed by a hint; where they differ, the first counts."""
+    if value.items is not None:
+        return value
+    shape = value.shape
+    if shape is None:
+        shape = hint.shape
+    elif hint.shape is not None and len(hint.shape) == len(shape):
+        shape = tuple(second if first is None else first for first, second in zip(shape, hint.shape, strict=True))
+    return replace(value, kind=value.kind or hint.kind, shape=shape)
+
+
+def parts_of(values: Iterable[Value | None]) -> list[Value]:
+    """All tensors, also those in sequences."""
+    parts: list[Value] = []
+    for value in values:
+        if value is not None:
+            parts += parts_of(value.items) if value.items is not None else [value]
+    return parts
+
+
+def subgraphs(node: Any) -> list[Any]:
+    return [
+        graph
+        for attribute in node.attribute
+        for graph in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs)
+    ]
+
+
+def _names_in(graph: Any) -> set[str]:
+    """Names that a subgraph reads or passes on."""
+    names = {name for node in graph.node for name in node.input} | {value.name for value in graph.output}
+    return names.union(*(_names_in(inner) for node in graph.node for inner in subgraphs(node)))
+
+
+def inner_scope(scope: Scope) -> Scope:
+    """A scope for a subgraph: it sees the tensors around it, and its own do not leave it."""
+    return ChainMap({}, *(scope.maps if isinstance(scope, ChainMap) else [scope]))
+
+
+def same_sizes(values: Sequence[Value]) -> bool:
+    return len({(value.kind, value.shape) for value in values}) == 1
+
+
+def index_of(value: Value | None) -> int | None:
+    """The number in a tensor of one element, if it is known."""
+    if value is None or value.data is None or value.data.size != 1:
+        return None
+    return int(np.asarray(value.data).reshape(-1)[0])

@@ -1,0 +1,25 @@
+"""Claims about users' own models: files and modules that are read, what they cost, and their splits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipeline.lab.claims import Claim, row_of
+
+
+def claims() -> Iterator[Claim]:
+    """Few are refused that a runtime runs, costs are those of calculators, splits run right and come in time."""
+    for metric, target in (("refused_share", "<= 0.05"), ("unpriced_silently", "== 0")):
+        yield Claim(f"own_models_{metric}", target, row_of("own_models", set="all", method="graph", metric=metric))
+    error = row_of("own_models", set="all", method="all", metric="flops_error")
+    yield Claim("own_models_flops_error", "<= 0.05", error)
+    forms = row_of("own_models", set="all", method="graph", metric="forms_difference")
+    yield Claim("own_models_forms_difference", "<= 0.1", forms)
+    memory = row_of("own_model_memory", set="all", method="all", metric="memory_error")
+    yield Claim("own_models_memory_error", "<= 0.05", memory)
+    networks = row_of("own_split_networks", set="all", method="random_splits", metric="modules_different")
+    yield Claim("own_split_networks_different", "== 0", networks)
+    seconds = row_of("own_split_answer", set="all", method="programme", metric="seconds_to_answer")
+    yield Claim("own_split_seconds_to_answer", "<= 60", seconds)
+    times = row_of("own_model_times", set="all", method="graph", metric="rank_correlation")
+    yield Claim("own_model_time_rank_correlation", ">= 0.8", times)

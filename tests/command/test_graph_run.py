@@ -1,0 +1,73 @@
+"""`graph --device cpu` and `--run` as a user types them."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from learned_schedulers import LEVEL_3
+from learned_schedulers.graphs.plans import module_run
+from tests.command.test_graph import RESNET, refused, run
+
+MODULE = """
+from torch import nn
+
+class Two(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(64, 64), nn.Linear(64, 64)
+    def forward(self, x):
+        return self.first(x).tanh() + self.second(x).exp()
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "two_products.py").write_text(MODULE)
+    monkeypatch.delitem(sys.modules, "two_products", raising=False)
+    monkeypatch.setattr(module_run, "_LEAST_ROUNDS", 2)
+    monkeypatch.setattr(module_run, "_BUDGET", 0.0)
+    for name in LEVEL_3:  # the command changes some of them
+        monkeypatch.setenv(name, os.environ[name])
+    return "two_products:Two"
+
+
+def test_cores_are_priced_and_plain_torch_is_predicted(module: str) -> None:
+    result = run(module, "--input", "512,64", "--device", "cpu")
+    assert result.exit_code == 0, result.output
+    head, *_ = result.stdout.splitlines()
+    assert re.search(
+        r"5 operations, 4 edges; 2 cores of this machine, each with .* GB, measured just now: GFLOP/s", head
+    )
+    if len(os.sched_getaffinity(0)) > 1:
+        assert re.search(
+            r"predicted: plan .* ms, torch with 1 thread .* ms, torch with 2 threads .* ms; ", result.stdout
+        )
+    assert "run times as profiled" in run(RESNET, "--device", "cpu", "--moves", "0").stdout
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="plans are executed on two cores")
+@pytest.mark.parametrize("training", [False, True])
+def test_a_plan_runs_beside_plain_torch(module: str, training: bool) -> None:
+    result = run(module, "--input", "512,64", "--device", "cpu", "--run", *["--training"] * training)
+    assert result.exit_code == 0, result.output
+    assert re.search(r"^plan +\S+ ms +\S+ ms +\S+ ms to \S+ ms$", result.stdout, re.MULTILINE)
+    assert re.search(r"2 rounds in turns: .*(is fastest|no difference)", result.stdout)
+    assert f"The plan is right: its {'5 tensors equal' if training else 'result equals'} plain torch's" in result.stdout
+
+
+def test_options_that_cannot_be_followed(module: str) -> None:
+    shape = ("--input", "512,64")
+    assert "--run: plans are executed on cores of this machine; add --device cpu" in refused(module, *shape, "--run")
+    cpu = ("--device", "cpu")
+    assert "leave out --devices 3" in refused(module, *shape, *cpu, "--run", "--devices", "3")
+    assert "name the torch module that it was exported from" in refused(RESNET, *cpu, "--run")
+    assert "--link: the cores of a machine share its memory" in refused(module, *shape, *cpu, "--link", "nvlink")
+    assert "--tf32: cores have no tf32" in refused(module, *shape, *cpu, "--tf32")
+    assert "leave out" in refused(module, *shape, "--fuse", "--run")

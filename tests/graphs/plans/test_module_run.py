@@ -1,0 +1,173 @@
+"""Modules of many kinds, run by random schedules on two cores, return what plain torch returns; noise is not hidden."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from learned_schedulers.graphs.plans import module_run
+from learned_schedulers.graphs.plans.beside_torch import measured_text, predicted_text
+from learned_schedulers.graphs.plans.module_export import source_of, trace_with_weights
+from learned_schedulers.graphs.plans.module_operations import Operations
+from learned_schedulers.graphs.plans.module_run import PLAN, DifferentResults, Turns, difference, timed_in_turns
+from learned_schedulers.graphs.plans.module_work import RunModule
+from learned_schedulers.graphs.read.node_costs import Prices
+
+needs_two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="schedules are executed on two cores")
+
+MODULES = """
+import torch
+from torch import nn
+
+class Branches(nn.Module):  # a bias before a normalisation, whose gradient is rounding alone
+    def __init__(self):
+        super().__init__()
+        self.parts = nn.ModuleList(nn.Conv2d(3, 4, k, padding=k // 2) for k in (1, 3, 5))
+        self.norm, self.last = nn.BatchNorm2d(12), nn.Linear(12, 4)
+    def forward(self, x):
+        x = torch.cat([part(x).relu() for part in self.parts], 1)
+        return self.last(self.norm(x).mean((2, 3)))
+
+class Several(nn.Module):  # results that are integers, views, parts of another, and an input
+    def __init__(self):
+        super().__init__()
+        self.table, self.mix = nn.Embedding(10, 8), nn.Linear(8, 8)
+    def forward(self, tokens, scale):
+        x = self.table(tokens) * scale
+        values, places = torch.topk(self.mix(x), 3)
+        first, second = x.chunk(2, -1)
+        total = (first + second).sum()
+        return {"best": values, "places": places, "half": first.transpose(0, 1), "sum": total, "tokens": tokens}
+
+class Choice(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(8, 8), nn.Linear(8, 8)
+    def forward(self, x):
+        chosen = torch.cond(x.sum() > 0, lambda t: self.first(t).tanh(), lambda t: self.second(t).relu(), (x,))
+        return chosen + self.second(x)
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers, self.last = nn.LSTM(8, 16, 2, bidirectional=True), nn.Linear(32, 3)
+    def forward(self, x):
+        y, (h, c) = self.layers(x)
+        return self.last(y), h, c
+
+class Attention(nn.Module):  # whose results have other strides than the trace says
+    def __init__(self, dropout=0.0):
+        super().__init__()
+        self.layer = nn.TransformerEncoderLayer(16, 4, 32, dropout=dropout, batch_first=True)
+    def forward(self, x):
+        return self.layer(x)
+
+class State(nn.Module):  # a buffer that changes, constants, and types
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.rand(8))
+        self.register_buffer("calls", torch.zeros(8))
+        self.steps = torch.arange(8.0)
+    def forward(self, x):
+        self.calls += 1
+        mask = torch.arange(8) > 3
+        return torch.where(mask, x * self.weight, self.steps), torch.fft.rfft(x), x.to(torch.bfloat16)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run_kinds.py").write_text(MODULES)
+    monkeypatch.delitem(sys.modules, "run_kinds", raising=False)
+    monkeypatch.setattr(module_run, "_LEAST_ROUNDS", 1)
+    monkeypatch.setattr(module_run, "_BUDGET", 0.0)
+
+
+def turns_of(name: str, inputs: list[str], training: bool) -> Turns:
+    """A random schedule of a module, run beside plain torch."""
+    module = RunModule(f"run_kinds:{name}", tuple(inputs), training)
+    trace = trace_with_weights(module.named, module.inputs, module.training, module.way)
+    operations = Operations(trace)
+    source = source_of(module.named, trace, Prices())
+    assert operations.kinds == source.graph.kinds
+    n = len(operations.kinds)
+    placement = np.random.default_rng(n).integers(0, 2, n)
+    parents = source.graph.children.reversed()
+    return timed_in_turns(module, trace, operations, parents, np.arange(n), placement, lambda _: None)
+
+
+@pytest.mark.slow
+@needs_two_cores
+@pytest.mark.parametrize(
+    ("name", "inputs", "training", "tensors"),
+    [
+        ("Branches", ["2,3,8,8"], False, 1),
+        ("Branches", ["2,3,8,8"], True, 11),
+        ("Several", ["tokens=int64:4,5", "scale=4,5,8"], False, 5),
+        ("Choice", ["4,8"], False, 1),
+        ("Choice", ["4,8"], True, 5),
+        ("Recurrent", ["5,2,8"], False, 3),
+        ("Recurrent", ["5,2,8"], True, 19),
+        ("Attention", ["2,6,16"], False, 1),
+        ("Attention", ["2,6,16"], True, 13),
+        ("State", ["3,8"], False, 3),
+    ],
+)
+def test_a_schedule_computes_what_plain_torch_does(
+    name: str, inputs: list[str], training: bool, tensors: int, folder: None
+) -> None:
+    threads = torch.get_num_threads()
+    turns = turns_of(name, inputs, training)
+    assert turns.tensors == tensors and turns.difference < 1e-4
+    assert set(turns.seconds) == {PLAN, "torch with 1 thread", "torch with 2 threads"}
+    assert all((seconds > 0).all() for seconds in turns.seconds.values())
+    assert torch.get_num_threads() == threads
+
+
+def test_random_numbers_are_refused(folder: None) -> None:
+    trace = trace_with_weights("run_kinds:Attention(dropout=0.1)", ["2,6,16"], True, RunModule("", ()).way)
+    with pytest.raises(ValueError, match=r"forward draws random numbers \(.*\), which are others in each process"):
+        Operations(trace)
+
+
+def test_what_counts_as_equal() -> None:
+    expected = {"output 0": torch.tensor([1.0, float("nan"), 4.0]), "output 1": torch.tensor([1, 2])}
+    near = expected | {"output 0": torch.tensor([1.0, float("nan"), 4.0 + 1e-5])}
+    assert 0 < difference(expected, near) < 1e-5 and difference(expected, dict(expected)) == 0
+    for name, wrong in (
+        ("output 0", torch.tensor([1.0, float("nan"), 4.1])),
+        ("output 0", torch.tensor([1.0, 1.0, 4.0])),
+        ("output 1", torch.tensor([1, 3])),
+        ("output 1", torch.tensor([1.0, 2.0])),
+    ):
+        with pytest.raises(DifferentResults, match=name):
+            difference(expected, expected | {name: wrong})
+
+
+def test_what_is_rounding_beside_the_largest_tensor_is_no_difference() -> None:
+    expected = {"output 0": torch.tensor([1e3]), "gradient of bias": torch.tensor([1e-6, -2e-6])}
+    assert difference(expected, expected | {"gradient of bias": torch.tensor([2e-6, 0.0])}) < 1e-4
+
+
+def test_the_sentence_says_which_is_fastest() -> None:
+    plan, single, double = np.full(9, 3.0), np.full(9, 4.0), np.full(9, 2.0)
+    predicted = {PLAN: 2.5, "torch with 1 thread": 4.0, "torch with 2 threads": 2.2}
+    assert predicted_text(predicted).endswith("plain torch with 2 threads is expected to be fastest")
+    seconds = {PLAN: plan, "torch with 1 thread": single, "torch with 2 threads": double}
+    text = measured_text(predicted, Turns(seconds, 2, 0.0))
+    assert "plain torch with 2 threads is fastest; the plan takes 1.50 times as long" in text
+    assert text.endswith("The plan is right: its 2 tensors equal plain torch's, exactly.")
+    seconds["torch with 2 threads"] = np.array([2.0, 4.0, 3.1, 2.9, 3.0, 2.5, 3.5, 3.2, 2.8])
+    assert "no difference between" in measured_text(predicted, Turns(seconds, 2, 1e-7))
+    seconds["torch with 2 threads"] = 2 * plan
+    text = measured_text(predicted, Turns(seconds, 2, 1e-7))
+    assert "the plan is fastest; plain torch with 1 thread takes 1.33 times as long" in text
+    assert "scatter" not in text
+    seconds[PLAN] = np.linspace(2.0, 4.0, 9)
+    assert "The times scatter by 33%: other programs use the cores" in measured_text(predicted, Turns(seconds, 2, 0.0))
