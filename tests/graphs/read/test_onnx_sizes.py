@@ -111,6 +111,18 @@ def test_all_open_dimensions_are_named_at_once_and_can_be_given(tmp_path: Path) 
         read_with_names(path, dimensions={"batch": 8}, shapes={"x": (1, 4, 48, 64), "z": (2, 5)})
 
 
+@pytest.mark.parametrize("target", [[8, 2], [4, -1, 3], [1], [3, 3, 3]])
+def test_a_reshape_that_does_not_fit_is_refused(target: list[int], tmp_path: Path) -> None:
+    nodes = [N("Relu", ["x"], ["a"]), N("Reshape", ["a", "target"], ["b"]), N("Relu", ["b"], ["y"])]
+    for rows, fits in ((2, target == [8, 2]), (4, False)):
+        path = written(tmp_path, nodes, {"x": ["rows", 8]}, constants=[numbers("target", target)])
+        if fits:
+            assert read_with_names(path, dimensions={"rows": rows}).graph.bytes_written.tolist() == [64, 64]
+        else:
+            with pytest.raises(OnnxError, match=r"Reshape.*give other sizes than --size rows="):
+                read_with_names(path, dimensions={"rows": rows})
+
+
 DEPENDING = {
     "NonZero": ([N("NonZero", ["x"], ["i"])], (2, 64)),
     "Unique": ([N("Unique", ["x"], ["i"])], (64,)),
