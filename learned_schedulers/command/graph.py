@@ -194,10 +194,12 @@ def main(
         if device == "cpu":
             _check_cores(context, tf32)
             use_all_instructions()
+        runtime = running.runtime_of(model, _is_module(model))
+        runnable: running.Runnable | None = None
         if run:
-            running.check(model, _is_module(model), device, devices, fuse)
-            runnable = running.prepared(model, input or [], options)
-        source = runnable.source if run else _read(model, size or [], input or [], options)
+            running.check(runtime, model, device, devices, fuse)
+            runnable = _prepared(model, size or [], input or [], options)
+        source = runnable.source if runnable else _read(model, size or [], input or [], options)
         if note := unpriced_text(source.unpriced):
             print(f"{model}: operators {note}\n")
         for note in source.notes:
@@ -222,9 +224,9 @@ def main(
         print()
         print(summary.devices_text(problem, best.order, best.placement, times))
         if device == "cpu":
-            seconds = running.predicted(source, problem, core, best)
-            running.tell_fastest(seconds)
-        if run:
+            seconds = running.predicted(source, problem, core, best, runtime)
+            running.tell_fastest(seconds, runtime)
+        if runnable:
             running.run(runnable, problem, best, seconds)
         contents = {name: _content(name, problem, source, best, times) for name in files}
         for name, path in files.items():
@@ -304,18 +306,36 @@ def _read(model: str, sizes: list[str], inputs: list[str], options: dict[str, An
         from learned_schedulers.graphs.plans.module_export import export_module  # slow to import: torch's tracers
 
         return export_module(model, inputs, **{"training": False} | options)
+    _check_file(model, options)
+    return read_file(path, *_sizes_of_file(sizes, inputs))
+
+
+def _prepared(model: str, sizes: list[str], inputs: list[str], options: dict[str, Any]) -> running.Runnable:
+    """The model for a run."""
+    if _is_module(model):
+        return running.prepared(model, inputs, options)
+    _check_file(model, options)
+    return running.prepared_file(Path(model), *_sizes_of_file(sizes, inputs))
+
+
+def _check_file(model: str, options: dict[str, Any]) -> None:
+    """Raises ValueError for options that a file does not have."""
     if len(options) > 1:
         words = ", ".join(f"--{name}" for name in options if name != "in_parts")
         raise ValueError(
             f"{model}: {words}: for module:Class alone; leave it out, because a file has its own operations"
         )
+
+
+def _sizes_of_file(sizes: list[str], inputs: list[str]) -> tuple[dict[str, int], dict[str, tuple[int, ...]]]:
+    """Sizes of dimensions, and of inputs. Raises ValueError for what is neither."""
     dimensions = {}
     for text in sizes:
         name, _, number = text.rpartition("=")
         if not name or not number.isdecimal() or not 0 < int(number) < 2**31:
             raise ValueError(f"--size {text}: write the dimension's name and an integer above 0, like batch=8")
         dimensions[name] = int(number)
-    return read_file(path, dimensions, dict(_shape_of(text) for text in inputs))
+    return dimensions, dict(_shape_of(text) for text in inputs)
 
 
 def _shape_of(text: str) -> tuple[str, tuple[int, ...]]:

@@ -1,11 +1,15 @@
-"""`graph --device cpu`, and `--run`: plans for cores of this machine, executed in turns with plain torch."""
+"""`graph --device cpu`, and `--run`: plans for cores of this machine, executed in turns with the runtime by itself."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
 
 from learned_schedulers.graphs.plans.best import Trial
 from learned_schedulers.graphs.plans.sources import Source
@@ -15,12 +19,25 @@ from learned_schedulers.graphs.run.core import Core, measured
 if TYPE_CHECKING:
     from learned_schedulers.graphs.plans.module_operations import Operations
     from learned_schedulers.graphs.plans.module_work import RunModule
+    from learned_schedulers.graphs.plans.pieces.file_run import FileRun
+    from learned_schedulers.graphs.plans.turns import Turns
     from learned_schedulers.graphs.read.export import Traced
 
 CORES = 2  # that a plan is executed on
 
 
-class Runnable(NamedTuple):
+class Runnable(Protocol):
+    """A model that can be executed, and its graph."""
+
+    @property
+    def source(self) -> Source:
+        """Its n operations."""
+
+    def turns(self, problem: Problem, order: np.ndarray, placement: np.ndarray, tell: Callable[[str], None]) -> Turns:
+        """Execute a schedule, (n,) and (n,), in turns with its runtime by itself."""
+
+
+class RunnableModule(NamedTuple):
     """A module with weights, and its graph."""
 
     module: RunModule
@@ -28,23 +45,62 @@ class Runnable(NamedTuple):
     operations: Operations
     source: Source
 
+    def turns(self, problem: Problem, order: np.ndarray, placement: np.ndarray, tell: Callable[[str], None]) -> Turns:
+        from learned_schedulers.graphs.plans.module_run import timed_in_turns
 
-def check(model: str, is_module: bool, device: str, devices: int | None, fuse: bool) -> None:
-    """Raises ValueError for options that --run cannot follow."""
+        return timed_in_turns(self.module, self.trace, self.operations, problem.parents, order, placement, tell)
+
+
+class RunnableFile(NamedTuple):
+    """An ONNX file, and its graph."""
+
+    file: FileRun
+    source: Source
+
+    def turns(self, problem: Problem, order: np.ndarray, placement: np.ndarray, tell: Callable[[str], None]) -> Turns:
+        return self.file.timed_in_turns(order, placement, problem.seconds, tell)
+
+
+def runtime_of(model: str, is_module: bool) -> str:
+    """What runs a model by itself; empty for a workload, which nothing runs."""
+    if is_module:
+        return "torch"
+    return "onnxruntime" if Path(model).suffix.lower() == ".onnx" else ""
+
+
+def check(runtime: str, model: str, device: str, devices: int | None, fuse: bool) -> None:
+    """Raises ValueError for options that --run cannot follow, and for a runtime that is not installed."""
     if fuse:
         raise ValueError("--run: --fuse compiles and times on its own; leave out --run")
     if device != "cpu":
         raise ValueError("--run: plans are executed on cores of this machine; add --device cpu")
-    if not is_module:
+    if not runtime:
         raise ValueError(
-            f"--run: {model} is a file, whose operations only its runtime has, and a runtime runs whole files: name "
-            "the torch module that it was exported from (module:Class), or write the plan by --split"
+            f"--run: {model} is a workload, which has times and no operations that could run: name the ONNX file or "
+            "the torch module (module:Class) that it was measured of, or leave out --run"
         )
     if devices not in (None, CORES):
         raise ValueError(f"--run: plans are executed on {CORES} cores; leave out --devices {devices}")
+    if runtime == "onnxruntime":
+        from learned_schedulers.graphs.plans.pieces.sessions import check_installed
+
+        check_installed()
 
 
-def prepared(model: str, inputs: Sequence[str], options: Mapping[str, Any]) -> Runnable:
+def prepared_file(path: Path, sizes: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]]) -> RunnableFile:
+    """An ONNX file whose parts can run. Raises ValueError that says why it cannot."""
+    from learned_schedulers.graphs.plans.pieces.file_run import FileRun
+    from learned_schedulers.graphs.plans.sources import of_file
+    from learned_schedulers.graphs.read.onnx_files import walked
+
+    file = walked(path, dimensions=sizes, shapes=shapes)
+    run_file = FileRun(path, file)
+    units = run_file.units.of_operations
+    groups = units if len(np.unique(units)) < len(units) else None  # operations that run together share a device
+    return RunnableFile(run_file, replace(of_file(file.named), groups=groups))
+
+
+def prepared(model: str, inputs: Sequence[str], options: Mapping[str, Any]) -> RunnableModule:
     """The module with weights. options: those of `export_module`. Raises ValueError that says why it cannot run."""
     from learned_schedulers.graphs.plans.module_export import source_of, trace_with_weights
     from learned_schedulers.graphs.plans.module_operations import Operations
@@ -66,7 +122,7 @@ def prepared(model: str, inputs: Sequence[str], options: Mapping[str, Any]) -> R
         operations = Operations(trace)
     except Exception as error:  # the user's operators may raise anything
         raise ValueError(f"{model}: --run: {cause_and_remedy(error)}") from error
-    return Runnable(module, trace, operations, source)
+    return RunnableModule(module, trace, operations, source)
 
 
 def head(model: str, problem: Problem, source: Source, core: Core) -> str:
@@ -80,40 +136,36 @@ def head(model: str, problem: Problem, source: Source, core: Core) -> str:
     )
 
 
-def predicted(source: Source, problem: Problem, core: Core, best: Trial) -> dict[str, float]:
-    """Seconds of the plan, and of plain torch with one thread and as many as devices, by rates measured now.
+def predicted(source: Source, problem: Problem, core: Core, best: Trial, runtime: str) -> dict[str, float]:
+    """Seconds of the plan, and of its runtime with one thread and as many as devices, by rates measured now.
 
     Empty if this machine does not have so many cores, or the graph has times of its own.
     """
-    from learned_schedulers.graphs.plans.beside_torch import predictions
+    from learned_schedulers.graphs.plans.beside_plain import predictions
 
     threads = problem.devices
     if len(source.graph.seconds) or not 1 < threads <= len(os.sched_getaffinity(0)):
         return {}
-    return predictions(source, best.seconds, {1: core, threads: measured(source.types, threads)})
+    return predictions(source, best.seconds, {1: core, threads: measured(source.types, threads)}, runtime)
 
 
-def tell_fastest(seconds: Mapping[str, float]) -> None:
+def tell_fastest(seconds: Mapping[str, float], runtime: str) -> None:
     """Print which is expected to be the fastest."""
-    from learned_schedulers.graphs.plans.beside_torch import predicted_text
+    from learned_schedulers.graphs.plans.beside_plain import predicted_text
 
-    if seconds:
-        print(f"\n{predicted_text(seconds)}", flush=True)
+    if not seconds:
+        return
+    print(f"\n{predicted_text(seconds)}", flush=True)
+    if runtime != "torch":
+        print(f"(by rates of torch's operations; {runtime} has kernels of its own, and joins operations into one)")
 
 
 def run(runnable: Runnable, problem: Problem, best: Trial, seconds: Mapping[str, float]) -> None:
-    """Execute the plan in turns with plain torch, and print what was measured."""
-    from learned_schedulers.graphs.plans.beside_torch import measured_text
-    from learned_schedulers.graphs.plans.module_run import timed_in_turns
+    """Execute the plan in turns with its runtime by itself, and print what was measured."""
+    from learned_schedulers.graphs.plans.beside_plain import measured_text
 
     assert best.order is not None and best.placement is not None
-    turns = timed_in_turns(
-        runnable.module,
-        runnable.trace,
-        runnable.operations,
-        problem.parents,
-        best.order,
-        best.placement,
-        lambda activity: print(f"{activity} ...", file=sys.stderr, flush=True),
+    turns = runnable.turns(
+        problem, best.order, best.placement, lambda activity: print(f"{activity} ...", file=sys.stderr, flush=True)
     )
     print(f"\n{measured_text(seconds, turns)}")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from learned_schedulers import LEVEL_3
-from learned_schedulers.graphs.plans import module_run
+from learned_schedulers.graphs.plans import turns
 from tests.command.test_graph import RESNET, refused, run
 
 MODULE = """
@@ -30,8 +30,8 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "two_products.py").write_text(MODULE)
     monkeypatch.delitem(sys.modules, "two_products", raising=False)
-    monkeypatch.setattr(module_run, "_LEAST_ROUNDS", 2)
-    monkeypatch.setattr(module_run, "_BUDGET", 0.0)
+    monkeypatch.setattr(turns, "_LEAST_ROUNDS", 2)
+    monkeypatch.setattr(turns, "_BUDGET", 0.0)
     for name in LEVEL_3:  # the command changes some of them
         monkeypatch.setenv(name, os.environ[name])
     return "two_products:Two"

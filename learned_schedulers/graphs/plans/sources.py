@@ -13,7 +13,7 @@ from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, DeviceNam
 from learned_schedulers.graphs.devices.targets import linked
 from learned_schedulers.graphs.problems.problem import NO_SHARED, Parts, Problem, SharedWeights
 from learned_schedulers.graphs.read.graph import Graph
-from learned_schedulers.graphs.read.onnx_files import read_with_names
+from learned_schedulers.graphs.read.onnx_files import NamedGraph, read_with_names
 from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.graphs.read.workloads import read_workload
 from learned_schedulers.graphs.run.core import Core
@@ -73,16 +73,7 @@ def read_file(path: Path, dimensions: Mapping[str, int], shapes: Mapping[str, tu
     dimensions, shapes: of an ONNX file, as of `read_with_names`.
     """
     if path.suffix.lower() == ".onnx":
-        read = read_with_names(path, dimensions=dimensions, shapes=shapes)
-        return Source(
-            read.graph,
-            read.names,
-            np.arange(len(read.graph)),
-            unpriced=read.unpriced,
-            notes=read.notes,
-            shared=read.shared,
-            results=read.results,
-        )
+        return of_file(read_with_names(path, dimensions=dimensions, shapes=shapes))
     if dimensions or shapes:
         raise ValueError(
             f"{path}: --size and --input are for ONNX files; leave them out, because a workload has its own"
@@ -91,6 +82,19 @@ def read_file(path: Path, dimensions: Mapping[str, int], shapes: Mapping[str, tu
         return _profiled(path)
     raise ValueError(
         f"{path}: this is not a model that can be read; name an ONNX file (.onnx), a workload (.json) or module:Class"
+    )
+
+
+def of_file(read: NamedGraph) -> Source:
+    """The graph of an ONNX file."""
+    return Source(
+        read.graph,
+        read.names,
+        np.arange(len(read.graph)),
+        unpriced=read.unpriced,
+        notes=read.notes,
+        shared=read.shared,
+        results=read.results,
     )
 
 

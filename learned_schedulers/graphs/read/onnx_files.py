@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,17 @@ class NamedGraph(NamedTuple):
     results: Parts  # outputs of the model stay to the end
 
 
+class WalkedFile(NamedTuple):
+    """A file whose graph has n operations, with what a run of its parts needs."""
+
+    named: NamedGraph
+    nodes: np.ndarray  # (n,) int64: node of the model's main graph that each operation belongs to
+    model: Any  # checked, with sizes of its inputs, functions inlined, and large weights as further inputs
+    values: Mapping[str, Value]  # tensors of the main graph
+    dimensions: Mapping[str, int]  # sizes of the named dimensions of its inputs
+    assumed: bool  # whether some sizes inside may be others when it runs
+
+
 def read_onnx(path: Path, family: str | None = None, dimensions: Mapping[str, int] | None = None) -> Graph:
     """The graph of a file; it has the file's name.
 
@@ -55,6 +66,16 @@ def read_with_names(
     dimensions: as there; also a size that data decide (NonZero), by the tensor's name, and the steps of a loop, by the
     node's. shapes: sizes of inputs, or of tensors inside whose sizes do not follow from the file: {"x": (1, 3, 48)}.
     """
+    return walked(path, family, dimensions, shapes).named
+
+
+def walked(
+    path: Path,
+    family: str | None = None,
+    dimensions: Mapping[str, int] | None = None,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+) -> WalkedFile:
+    """The graph of a file as of `read_with_names`, with the model that it follows from."""
     sizes = Sizes(dimensions or {}, shapes or {})
     model, weights = model_of(path, sizes)
     opsets = {opset.domain if opset.domain != "ai.onnx" else "": opset.version for opset in model.opset_import}
@@ -84,7 +105,10 @@ def read_with_names(
     written_bytes = onnx_graph.bytes_written.astype(np.float64)
     results = Parts(np.arange(len(onnx_graph)), written_bytes, onnx_graph.children, lasting)
     shared = _shared(listing.reads, places)
-    return NamedGraph(onnx_graph, names, tuple(listing.unpriced), tuple(walk.notes), shared, results)
+    named = NamedGraph(onnx_graph, names, tuple(listing.unpriced), tuple(walk.notes), shared, results)
+    counts = np.diff(np.array([0, *walk.ends], np.int64))
+    nodes = np.repeat(np.arange(len(counts)), counts)[np.array(order, np.int64)]
+    return WalkedFile(named, nodes, model, scope, sizes.of_inputs, walk.believed or bool(walk.notes))
 
 
 def _shared(reads: Iterable[tuple[int, str, int]], places: np.ndarray) -> SharedWeights:

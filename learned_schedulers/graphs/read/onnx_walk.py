@@ -22,7 +22,7 @@ from learned_schedulers.graphs.read.onnx_model import OnnxError, Sizes, UnfitSiz
 from learned_schedulers.graphs.read.onnx_values import MOST_ELEMENTS, Value, folded, inferred, of_type
 
 _FREE = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout"}
-_RANDOM = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli"}
+RANDOM = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli"}
 _FLOAT = 1
 _MOST_BYTES = 2**63
 MOST_OPERATIONS = 1_000_000
@@ -75,6 +75,8 @@ class Walk:
         self.path, self.sizes, self.opsets = path, sizes, opsets
         self.listing = Listing()
         self.notes: dict[str, None] = {}  # what was assumed
+        self.believed = False  # whether sizes inside are those that the file states or a user gives
+        self.ends: list[int] = []  # number of operations behind each node of the model's main graph
 
     def graph(self, graph: Any, scope: Scope, place: str = "") -> list[Value]:
         """Walk a graph or subgraph; scope: its inputs, and the tensors around it. Returns its outputs.
@@ -88,13 +90,15 @@ class Walk:
             scope[sparse.values.name] = constant_of(self.path, sparse.values.name, sparse.values.data_type, sparse.dims)
         read_by = {name for node in graph.node for name in node.input}
         read_by |= {value.name for value in graph.output}
-        read_by |= {name for node in graph.node for inner in subgraphs(node) for name in _names_in(inner)}
+        read_by |= {name for node in graph.node for inner in subgraphs(node) for name in names_in(inner)}
         for number, node in enumerate(graph.node):
             label = f"{place}{node.name or number} ({node.op_type})"
             for name in node.input:
                 if name and name not in scope:
                     raise OnnxError(f"{self.path}: node {label} reads {name!r}, which no node before it computes")
             self.node(node, scope, hints, read_by, label)
+            if not place:
+                self.ends.append(len(self.listing.kinds))
             if len(self.listing.kinds) > MOST_OPERATIONS:
                 raise OnnxError(f"{self.path}: node {label}: more than {MOST_OPERATIONS:,} operations; export a part")
         for value in graph.output:
@@ -225,7 +229,9 @@ class Walk:
             if not name:
                 continue
             value = results.get(name, Value())
+            inferred_sizes = value.complete or value.items is not None
             value = self._by_user(name, merged(value, hints.get(name, Value())), inputs)
+            self.believed |= value.complete and not inferred_sizes
             if failure and not value.complete:
                 self._wrong(f"node {label}: {failure}")
             if not value.complete and value.items is None and whole:
@@ -270,7 +276,7 @@ class Walk:
     def _roots(self, node: Any, inputs: Sequence[Value | None], has_values: bool) -> tuple[tuple[str, int], ...] | None:
         """The constants that the results consist of; empty: they are new constants; None: they are computed."""
         values = [value for value in inputs if value is not None]
-        if node.op_type in _RANDOM or (not has_values and any(value.roots is None for value in values)):
+        if node.op_type in RANDOM or (not has_values and any(value.roots is None for value in values)):
             return None
         first = values[0] if values else Value()
         if full_name(node) in _FREE and first.roots is not None:
@@ -318,10 +324,10 @@ def subgraphs(node: Any) -> list[Any]:
     ]
 
 
-def _names_in(graph: Any) -> set[str]:
+def names_in(graph: Any) -> set[str]:
     """Names that a subgraph reads or passes on."""
     names = {name for node in graph.node for name in node.input} | {value.name for value in graph.output}
-    return names.union(*(_names_in(inner) for node in graph.node for inner in subgraphs(node)))
+    return names.union(*(names_in(inner) for node in graph.node for inner in subgraphs(node)))
 
 
 def inner_scope(scope: Scope) -> Scope:

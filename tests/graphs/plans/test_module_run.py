@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 import torch
 
-from learned_schedulers.graphs.plans import module_run
-from learned_schedulers.graphs.plans.beside_torch import measured_text, predicted_text
+from learned_schedulers.graphs.plans import turns
+from learned_schedulers.graphs.plans.beside_plain import measured_text, predicted_text
 from learned_schedulers.graphs.plans.module_export import source_of, trace_with_weights
 from learned_schedulers.graphs.plans.module_operations import Operations
-from learned_schedulers.graphs.plans.module_run import PLAN, DifferentResults, Turns, difference, timed_in_turns
+from learned_schedulers.graphs.plans.module_run import timed_in_turns
 from learned_schedulers.graphs.plans.module_work import RunModule
+from learned_schedulers.graphs.plans.turns import PLAN, DifferentResults, Turns, difference
 from learned_schedulers.graphs.read.node_costs import Prices
 
 needs_two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="schedules are executed on two cores")
@@ -85,8 +86,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "run_kinds.py").write_text(MODULES)
     monkeypatch.delitem(sys.modules, "run_kinds", raising=False)
-    monkeypatch.setattr(module_run, "_LEAST_ROUNDS", 1)
-    monkeypatch.setattr(module_run, "_BUDGET", 0.0)
+    monkeypatch.setattr(turns, "_LEAST_ROUNDS", 1)
+    monkeypatch.setattr(turns, "_BUDGET", 0.0)
 
 
 def turns_of(name: str, inputs: list[str], training: bool) -> Turns:
@@ -123,10 +124,10 @@ def test_a_schedule_computes_what_plain_torch_does(
     name: str, inputs: list[str], training: bool, tensors: int, folder: None
 ) -> None:
     threads = torch.get_num_threads()
-    turns = turns_of(name, inputs, training)
-    assert turns.tensors == tensors and turns.difference < 1e-4
-    assert set(turns.seconds) == {PLAN, "torch with 1 thread", "torch with 2 threads"}
-    assert all((seconds > 0).all() for seconds in turns.seconds.values())
+    measured = turns_of(name, inputs, training)
+    assert measured.tensors == tensors and measured.difference < 1e-4
+    assert set(measured.seconds) == {PLAN, "torch with 1 thread", "torch with 2 threads"}
+    assert all((seconds > 0).all() for seconds in measured.seconds.values())
     assert torch.get_num_threads() == threads
 
 

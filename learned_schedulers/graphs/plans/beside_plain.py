@@ -1,4 +1,4 @@
-"""A plan on cores beside plain torch: predicted seconds, measured seconds, and which is fastest in a sentence."""
+"""A plan on cores beside a runtime by itself (torch, ONNX Runtime): seconds predicted and measured; which is fastest."""
 
 from __future__ import annotations
 
@@ -7,27 +7,30 @@ from collections.abc import Mapping
 import numpy as np
 
 from learned_schedulers.graphs.plans.median_interval import median_interval
-from learned_schedulers.graphs.plans.module_run import PLAN, Turns, threads_name
 from learned_schedulers.graphs.plans.sources import Source
 from learned_schedulers.graphs.plans.summary import aligned, milliseconds
+from learned_schedulers.graphs.plans.turns import PLAN, Turns, threads_name
 from learned_schedulers.graphs.read.roofline import seconds
 from learned_schedulers.graphs.run.core import Core
 
 _BUSY = 0.15  # distance of the quartiles, as a share of the median, from which on the times say little
 
 
-def predictions(source: Source, makespan: float, cores: Mapping[int, Core]) -> dict[str, float]:
-    """Seconds of the plan and of plain torch by these rates. cores: of so many threads together, without transfers."""
+def predictions(source: Source, makespan: float, cores: Mapping[int, Core], runtime: str) -> dict[str, float]:
+    """Seconds of the plan and of the runtime by itself, by these rates.
+
+    cores: of so many threads together, without transfers.
+    """
     predicted = {PLAN: makespan}
     for threads, core in cores.items():
         rates = core.rates_of(source.graph.kinds, source.types)
-        predicted[threads_name(threads)] = float(seconds(source.graph, core.device, rates).sum())
+        predicted[threads_name(threads, runtime)] = float(seconds(source.graph, core.device, rates).sum())
     return predicted
 
 
 def predicted_text(predicted: Mapping[str, float]) -> str:
     """What the rates say about the fastest, before anything runs."""
-    best = min(reversed(list(predicted)), key=predicted.__getitem__)  # of equals plain torch, the last
+    best = min(reversed(list(predicted)), key=predicted.__getitem__)  # of equals the runtime by itself, the last
     listed = ", ".join(f"{name} {milliseconds(of_kind)}" for name, of_kind in predicted.items())
     return f"predicted: {listed}; {_words(best)} is expected to be fastest"
 
@@ -60,5 +63,5 @@ def measured_text(predicted: Mapping[str, float], turns: Turns) -> str:
     )
     if spread > _BUSY:
         verdict += f". The times scatter by {spread:.0%}: other programs use the cores; run it on an idle machine"
-    right = f"The plan is right: {tensors} plain torch's, {equal}."
+    right = f"The plan is right: {tensors} plain {turns.runtime}'s, {equal}."
     return f"{aligned(rows)}\n\n{len(ratios)} rounds in turns: {verdict}.\n{right}"
