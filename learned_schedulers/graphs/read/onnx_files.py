@@ -106,7 +106,8 @@ def walked(
     results = Parts(np.arange(len(onnx_graph)), written_bytes, onnx_graph.children, lasting)
     shared = _shared(listing.reads, places)
     named = NamedGraph(onnx_graph, names, tuple(listing.unpriced), tuple(walk.notes), shared, results)
-    counts = np.diff(np.array([0, *walk.ends], np.int64))
+    ends = np.array(walk.ends, np.int64)
+    counts = ends - np.r_[0, ends[:-1]]
     nodes = np.repeat(np.arange(len(counts)), counts)[np.array(order, np.int64)]
     return WalkedFile(named, nodes, model, scope, sizes.of_inputs, walk.believed or bool(walk.notes))
 

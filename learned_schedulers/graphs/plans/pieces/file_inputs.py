@@ -45,10 +45,9 @@ def _drawn(inputs: Mapping[str, Any], whole: int | None) -> dict[str, np.ndarray
         dtype = np.dtype(SHARED_TYPES[kind.elem_type])
         shape = tuple(dimension.dim_value for dimension in kind.shape.dim)
         if dtype.kind == "f":
-            drawn = rng.standard_normal(shape)
+            arrays[name] = np.array(rng.standard_normal(shape), dtype)
         elif whole is None:
-            drawn = rng.integers(0, 2, shape)
+            arrays[name] = np.array(rng.integers(0, 2, shape), dtype)
         else:
-            drawn = np.full(shape, whole)
-        arrays[name] = np.array(drawn, dtype)
+            arrays[name] = np.full(shape, whole, dtype)
     return arrays

@@ -77,9 +77,8 @@ class PieceModels:
                 graph.input.append(helper.make_tensor_value_info(name, kind, forms[name].shape))
         graph.output.extend(onnx.ValueInfoProto(name=name) for name in outputs)
         try:
-            onnx.save_model(
-                model, path, save_as_external_data=True, location=f"{path.stem}.weights", size_threshold=_LARGE
-            )
+            beside = f"{path.stem}.weights"
+            onnx.save_model(model, path, save_as_external_data=True, location=beside, size_threshold=_LARGE)
         except ValueError as error:
             raise OnnxError(f"{self._path}: --run: a piece cannot be written: {one_line(error)}") from error
 
