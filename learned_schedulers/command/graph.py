@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 from learned_schedulers.command import fuse as fusing
+from learned_schedulers.command import graph_files as words
 from learned_schedulers.command import graph_run as running
 from learned_schedulers.command.explained import explained
 from learned_schedulers.command.kernels import announce
@@ -139,6 +140,13 @@ def main(
             "with one and two threads, compare the results, and say which is fastest. The module has weights then.",
         ),
     ] = False,
+    value: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Of --run: the number of all elements of an ONNX file's input, like rate=16000. Others are drawn from "
+            "a fixed seed, integers from 0 and 1. Repeatable."
+        ),
+    ] = None,
     fuse: Annotated[
         bool,
         typer.Option("--fuse", help="Plan which operations become one kernel, instead; module:Class is also compiled."),
@@ -194,11 +202,13 @@ def main(
         if device == "cpu":
             _check_cores(context, tf32)
             use_all_instructions()
+        if value and (not run or _is_module(model)):
+            raise ValueError(f"--value {value[0]}: for --run of an ONNX file alone; leave it out")
         runtime = running.runtime_of(model, _is_module(model))
         runnable: running.Runnable | None = None
         if run:
             running.check(runtime, model, device, devices, fuse)
-            runnable = _prepared(model, size or [], input or [], options)
+            runnable = _prepared(model, size or [], input or [], value or [], options)
         source = runnable.source if runnable else _read(model, size or [], input or [], options)
         if note := unpriced_text(source.unpriced):
             print(f"{model}: operators {note}\n")
@@ -306,45 +316,18 @@ def _read(model: str, sizes: list[str], inputs: list[str], options: dict[str, An
         from learned_schedulers.graphs.plans.module_export import export_module  # slow to import: torch's tracers
 
         return export_module(model, inputs, **{"training": False} | options)
-    _check_file(model, options)
-    return read_file(path, *_sizes_of_file(sizes, inputs))
+    words.check(model, options)
+    return read_file(path, *words.sizes(sizes, inputs))
 
 
-def _prepared(model: str, sizes: list[str], inputs: list[str], options: dict[str, Any]) -> running.Runnable:
+def _prepared(
+    model: str, sizes: list[str], inputs: list[str], values: list[str], options: dict[str, Any]
+) -> running.Runnable:
     """The model for a run."""
     if _is_module(model):
         return running.prepared(model, inputs, options)
-    _check_file(model, options)
-    return running.prepared_file(Path(model), *_sizes_of_file(sizes, inputs))
-
-
-def _check_file(model: str, options: dict[str, Any]) -> None:
-    """Raises ValueError for options that a file does not have."""
-    if len(options) > 1:
-        words = ", ".join(f"--{name}" for name in options if name != "in_parts")
-        raise ValueError(
-            f"{model}: {words}: for module:Class alone; leave it out, because a file has its own operations"
-        )
-
-
-def _sizes_of_file(sizes: list[str], inputs: list[str]) -> tuple[dict[str, int], dict[str, tuple[int, ...]]]:
-    """Sizes of dimensions, and of inputs. Raises ValueError for what is neither."""
-    dimensions = {}
-    for text in sizes:
-        name, _, number = text.rpartition("=")
-        if not name or not number.isdecimal() or not 0 < int(number) < 2**31:
-            raise ValueError(f"--size {text}: write the dimension's name and an integer above 0, like batch=8")
-        dimensions[name] = int(number)
-    return dimensions, dict(_shape_of(text) for text in inputs)
-
-
-def _shape_of(text: str) -> tuple[str, tuple[int, ...]]:
-    """`x=1,3,48,320` -> the name and the sizes. Raises ValueError otherwise."""
-    name, _, listed = text.rpartition("=")
-    sizes = [size for size in listed.split(",") if size]
-    if not name or not all(size.isdecimal() and int(size) < 2**31 for size in sizes):
-        raise ValueError(f"--input {text}: a file's inputs have names; write NAME=1,3,48,320")
-    return name, tuple(int(size) for size in sizes)
+    words.check(model, options)
+    return running.prepared_file(Path(model), *words.sizes(sizes, inputs), words.numbers(values))
 
 
 def _head(model: str, problem: Problem, source: Source, device: DeviceName, link: LinkName, tf32: bool) -> str:

@@ -87,14 +87,16 @@ def check(runtime: str, model: str, device: str, devices: int | None, fuse: bool
         check_installed()
 
 
-def prepared_file(path: Path, sizes: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]]) -> RunnableFile:
+def prepared_file(
+    path: Path, sizes: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], numbers: Mapping[str, float]
+) -> RunnableFile:
     """An ONNX file whose parts can run. Raises ValueError that says why it cannot."""
     from learned_schedulers.graphs.plans.pieces.file_run import FileRun
     from learned_schedulers.graphs.plans.sources import of_file
     from learned_schedulers.graphs.read.onnx_files import walked
 
     file = walked(path, dimensions=sizes, shapes=shapes)
-    run_file = FileRun(path, file)
+    run_file = FileRun(path, file, numbers)
     units = run_file.units.of_operations
     groups = units if len(np.unique(units)) < len(units) else None  # operations that run together share a device
     return RunnableFile(run_file, replace(of_file(file.named), groups=groups))

@@ -1,4 +1,4 @@
-"""A plan on cores beside a runtime by itself (torch, ONNX Runtime): seconds predicted and measured; which is fastest."""
+"""A plan on cores beside a runtime by itself (torch, ONNX Runtime): times predicted and measured, and the fastest."""
 
 from __future__ import annotations
 

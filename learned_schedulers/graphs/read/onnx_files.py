@@ -41,7 +41,7 @@ class WalkedFile(NamedTuple):
     nodes: np.ndarray  # (n,) int64: node of the model's main graph that each operation belongs to
     model: Any  # checked, with sizes of its inputs, functions inlined, and large weights as further inputs
     values: Mapping[str, Value]  # tensors of the main graph
-    dimensions: Mapping[str, int]  # sizes of the named dimensions of its inputs
+    dimensions: Mapping[str, int]  # sizes of its open dimensions, where one name means one size
     assumed: bool  # whether some sizes inside may be others when it runs
 
 

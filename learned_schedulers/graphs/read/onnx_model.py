@@ -32,7 +32,9 @@ class Sizes:
     dimensions: Mapping[str, int]
     shapes: Mapping[str, tuple[int, ...]]
     used: set[str] = field(default_factory=set)
-    of_inputs: dict[str, int] = field(default_factory=dict)  # sizes of the named dimensions of the model's inputs
+    of_inputs: dict[str, int] = field(
+        default_factory=dict
+    )  # sizes of the model's open dimensions, where one name means one size
 
     def dimension(self, name: str) -> int | None:
         if name in self.dimensions:
@@ -113,6 +115,7 @@ def _set_sizes(path: Path, model: Any, sizes: Sizes, constants: set[str]) -> Non
     """Give every open dimension of an input its size. Raises OnnxError that names all that stay open."""
     open_places: list[str] = []
     options: dict[str, None] = {}
+    by_name: dict[str, set[int]] = {}  # sizes of dimensions of one name
     for value in model.graph.input:
         if value.name in constants:
             continue
@@ -149,11 +152,11 @@ def _set_sizes(path: Path, model: Any, sizes: Sizes, constants: set[str]) -> Non
             if fixed:
                 continue
             name = dimension.dim_param
-            by_name = sizes.dimension(name) if name else None
-            size = shape[place] if shape is not None else by_name
+            by_user = sizes.dimension(name) if name else None
+            size = shape[place] if shape is not None else by_user
             if size is not None:
                 dimension.dim_value = size
-                sizes.of_inputs |= {name: size} if name else {}
+                by_name.setdefault(name, set()).add(size)
             elif name:
                 open_places.append(f"input {value.name!r} leaves dimension {name!r} open")
                 names.append(name)
@@ -165,6 +168,7 @@ def _set_sizes(path: Path, model: Any, sizes: Sizes, constants: set[str]) -> Non
             options[f"--input {value.name}={_listed(example)}"] = None
         else:
             options |= {f"--size {name}={_EXAMPLE}": None for name in names}
+    sizes.of_inputs = {name: min(several) for name, several in by_name.items() if name and len(several) == 1}
     if open_places:
         which = "its size" if len(options) == 1 else "their sizes"
         raise OnnxError(f"{path}: {', '.join(open_places)}; give {which}: {' '.join(options)}")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,8 +15,8 @@ from learned_schedulers.graphs.plans.pieces.cutting import Cut, cut
 from learned_schedulers.graphs.plans.pieces.file_inputs import inputs_that_run
 from learned_schedulers.graphs.plans.pieces.file_units import SHARED_TYPES, FileUnits, units_of
 from learned_schedulers.graphs.plans.pieces.piece_models import PieceModels
-from learned_schedulers.graphs.plans.pieces.piece_work import INPUTS, PieceWork, forms_of, model_path
-from learned_schedulers.graphs.plans.pieces.sessions import Bound, RuntimeFault, results_of, session_of
+from learned_schedulers.graphs.plans.pieces.piece_work import INPUTS, Form, PieceWork, forms_of, model_path
+from learned_schedulers.graphs.plans.pieces.sessions import RUNTIME, Bound, fault_of, results_of, session_of
 from learned_schedulers.graphs.plans.summary import milliseconds
 from learned_schedulers.graphs.plans.turns import (
     PATIENCE,
@@ -35,21 +34,22 @@ from learned_schedulers.graphs.read.onnx_model import OnnxError
 from learned_schedulers.graphs.run.device_process import Task
 from learned_schedulers.graphs.run.pair import Pair, record_of
 
-RUNTIME = "onnxruntime"
 _CALLS = 200  # of a session without work, whose median time counts
 
 
 class FileRun:
     """An ONNX file that can be run in pieces, and by itself."""
 
-    def __init__(self, path: Path, file: WalkedFile) -> None:
-        """Raises OnnxError that says why the file cannot be divided, or why the runtime refuses it."""
+    def __init__(self, path: Path, file: WalkedFile, numbers: Mapping[str, float] | None = None) -> None:
+        """numbers: of all elements of inputs, by their names; other inputs are drawn.
+
+        Raises OnnxError that says why the file cannot be divided, or why the runtime refuses it."""
         self._path, self._file = path, file
         self.units: FileUnits = units_of(path, file)
         self._models = PieceModels(path, self.units)
-        with _of_file(path):
+        with fault_of(path):
             whole = session_of(path, 1, file.dimensions)
-            self.inputs, results = inputs_that_run(self._models.inputs(), partial(results_of, whole))
+            self.inputs, results = inputs_that_run(path, self._models.inputs(), numbers or {}, whole)
         self.expected = {name: results[name] for name in self.units.outputs}
         for name, result in self.expected.items():
             if result.dtype.name not in SHARED_TYPES.values():
@@ -68,8 +68,8 @@ class FileRun:
             pieces = self.cut(order, placement, seconds, _seconds_of_a_call(folder))
             counts = np.bincount(pieces.devices, minlength=2).tolist()
             tell(
-                f"the plan as {len(pieces)} pieces of the file ({counts[0]} and {counts[1]}), of which each is one call "
-                f"of {RUNTIME}: {milliseconds(pieces.seconds)} expected"
+                f"the plan as {len(pieces)} pieces of the file ({counts[0]} and {counts[1]}), each a call of "
+                f"{RUNTIME}: {milliseconds(pieces.seconds)} expected"
             )
             work = self.written(pieces, folder)
             return self._in_turns(pieces, work, tell)
@@ -92,17 +92,17 @@ class FileRun:
         Raises OnnxError for a piece that cannot run, and DifferentResults that names an output.
         """
         units = [np.flatnonzero(pieces.of_units == piece).tolist() for piece in range(len(pieces))]
-        reads = [self._models.reads(members) for members in units]
-        results = [self._models.results(members) for members in units]
-        read = {name for names in reads for name in names} | set(self.expected)
-        shared = [[name for name in names if name in read] for names in results]
+        reads, shared = self._tensors(units)
         last = {name: number for number, names in enumerate(reads) for name in names}
         tensors = dict(self.inputs)
-        forms = []
+        forms: list[tuple[Form, ...]] = []
         for piece, members in enumerate(units):
+            if not shared[piece]:
+                forms.append(())
+                continue
             path = model_path(folder, piece)
             self._models.write(path, members, shared[piece], tensors)
-            with _of_file(self._path):
+            with fault_of(self._path):
                 computed = results_of(session_of(path, 1), tensors)
             forms.append(forms_of(computed))
             tensors |= computed
@@ -112,6 +112,18 @@ class FileRun:
         self._compared(tensors)
         np.savez(folder / INPUTS, *self.inputs.values())
         return PieceWork(folder, tuple(self.inputs), tuple(forms))
+
+    def _tensors(self, units: list[list[int]]) -> tuple[list[list[str]], list[list[str]]]:
+        """What each piece reads, and which of its results others read; a piece whose results nobody reads has none."""
+        reads: list[list[str]] = [[] for _ in units]
+        shared: list[list[str]] = [[] for _ in units]
+        read = set(self.expected)
+        for piece in reversed(range(len(units))):
+            shared[piece] = [name for name in self._models.results(units[piece]) if name in read]
+            if shared[piece]:
+                reads[piece] = self._models.reads(units[piece])
+                read.update(reads[piece])
+        return reads, shared
 
     def _compared(self, results: Mapping[str, np.ndarray]) -> float:
         """The largest difference from what the file by itself computes."""
@@ -135,7 +147,7 @@ class FileRun:
 
         outputs = {name: np.empty_like(result) for name, result in self.expected.items()}
         kinds: dict[str, Callable[[], list[float]]] = {PLAN: planned}
-        with _of_file(self._path):
+        with fault_of(self._path):
             for threads in THREADS:
                 whole = Bound(session_of(self._path, threads, self._file.dimensions), self.inputs, outputs)
                 kinds[threads_name(threads, RUNTIME)] = partial(timed, whole.run)
@@ -145,15 +157,6 @@ class FileRun:
                 tell("timing in turns")
                 seconds = rounds_of(kinds)
         return Turns(seconds, len(self.expected), worst, RUNTIME)
-
-
-@contextmanager
-def _of_file(path: Path) -> Iterator[None]:
-    """Errors of the runtime name the file."""
-    try:
-        yield
-    except RuntimeFault as error:
-        raise OnnxError(f"{path}: --run: {RUNTIME} cannot run it: {error}") from error
 
 
 def _seconds_of_a_call(folder: Path) -> float:

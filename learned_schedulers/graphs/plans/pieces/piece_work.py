@@ -82,8 +82,11 @@ class PiecesOnDevice:
 
     def program(self, steps: Sequence[Step], placement: np.ndarray) -> PieceProgram:
         """This device's part of a schedule."""
-        parts = []
+        parts: list[Bound | None] = []
         for step in steps:
+            if not self._work.forms[step.operation]:
+                parts.append(None)
+                continue
             session = _session(model_path(self._work.folder, step.operation))
             outputs = {form.name: self._tensors[form.name] for form in self._work.forms[step.operation]}
             inputs = {value.name: self._tensors[value.name] for value in session.get_inputs()}
@@ -94,12 +97,13 @@ class PiecesOnDevice:
 class PieceProgram:
     """A device's part of a schedule: sessions that read and write shared memory."""
 
-    def __init__(self, parts: Sequence[Bound]) -> None:
+    def __init__(self, parts: Sequence[Bound | None]) -> None:
         self._parts = parts
 
     def compute(self, position: int, run: int) -> None:
-        """Run the piece of a step."""
-        self._parts[position].run()
+        """Run the piece of a step, if anybody reads its results."""
+        if (part := self._parts[position]) is not None:
+            part.run()
 
     def end(self) -> None:
         """Nothing follows: all results are where the caller reads them."""

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from learned_schedulers.graphs.read.onnx_model import OnnxError
+
+RUNTIME = "onnxruntime"
 _QUIET = 4  # only fatal errors are logged; the others are raised
 _REMEDY = "pip install -e '.[runtime]' -c constraints.txt, in the clone, brings it"
 
 
 class RuntimeFault(RuntimeError):
     """ONNX Runtime cannot load or run a model."""
+
+
+@contextmanager
+def fault_of(path: Path, remedy: str = "") -> Iterator[None]:
+    """Errors of the runtime become OnnxError, which names the file. remedy: what helps."""
+    try:
+        yield
+    except RuntimeFault as error:
+        raise OnnxError(f"{path}: --run: {RUNTIME} cannot run it: {error}{remedy}") from error
 
 
 def check_installed() -> None:
