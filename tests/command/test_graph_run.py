@@ -11,7 +11,9 @@ import pytest
 
 from learned_schedulers import LEVEL_3
 from learned_schedulers.graphs.plans import turns
+from learned_schedulers.graphs.plans.pieces import sessions
 from tests.command.test_graph import RESNET, refused, run
+from tests.graphs.plans.pieces.small_files import two_towers, write
 
 MODULE = """
 from torch import nn
@@ -35,6 +37,11 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     for name in LEVEL_3:  # the command changes some of them
         monkeypatch.setenv(name, os.environ[name])
     return "two_products:Two"
+
+
+@pytest.fixture
+def file(module: str, tmp_path: Path) -> str:
+    return str(write(tmp_path / "towers.onnx", two_towers("rows", 128)))
 
 
 def test_cores_are_priced_and_plain_torch_is_predicted(module: str) -> None:
@@ -62,12 +69,34 @@ def test_a_plan_runs_beside_plain_torch(module: str, training: bool) -> None:
     assert f"The plan is right: its {'5 tensors equal' if training else 'result equals'} plain torch's" in result.stdout
 
 
+def test_a_file_needs_its_runtime(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "find_spec", lambda _: None)
+    message = refused(file, "--size", "rows=64", "--device", "cpu", "--run")
+    assert "onnxruntime, which is not installed: pip install -e '.[runtime]'" in message
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="plans are executed on two cores")
+def test_a_file_runs_beside_its_runtime(file: str) -> None:
+    pytest.importorskip("onnxruntime", reason="pip install -e '.[runtime]' -c constraints.txt")
+    result = run(file, "--size", "rows=64", "--device", "cpu", "--run")
+    assert result.exit_code == 0, result.output
+    assert re.search(r"predicted: plan .* ms, onnxruntime with 1 thread .* is expected to be fastest", result.stdout)
+    assert "(by rates of torch's operations" in result.stdout
+    assert re.search(r"^onnxruntime with 2 threads +\S+ ms +\S+ ms +\S+ ms to \S+ ms$", result.stdout, re.MULTILINE)
+    assert "The plan is right: its 3 tensors equal plain onnxruntime's" in result.stdout
+    assert "--value x: write the input's name and a number" in refused(
+        file, "--size", "rows=64", "--device", "cpu", "--run", "--value", "x"
+    )
+
+
 def test_options_that_cannot_be_followed(module: str) -> None:
     shape = ("--input", "512,64")
     assert "--run: plans are executed on cores of this machine; add --device cpu" in refused(module, *shape, "--run")
     cpu = ("--device", "cpu")
     assert "leave out --devices 3" in refused(module, *shape, *cpu, "--run", "--devices", "3")
-    assert "name the torch module that it was exported from" in refused(RESNET, *cpu, "--run")
+    assert "is a workload, which has times and no operations that could run" in refused(RESNET, *cpu, "--run")
+    assert "--value x=1: for --run of an ONNX file alone" in refused(module, *shape, *cpu, "--run", "--value", "x=1")
     assert "--link: the cores of a machine share its memory" in refused(module, *shape, *cpu, "--link", "nvlink")
     assert "--tf32: cores have no tf32" in refused(module, *shape, *cpu, "--tf32")
     assert "leave out" in refused(module, *shape, "--fuse", "--run")

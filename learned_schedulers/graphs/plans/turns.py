@@ -65,14 +65,16 @@ def timed(run: Callable[[], object]) -> list[float]:
     return seconds
 
 
-def difference(expected: Mapping[str, Tensor], results: Mapping[str, Tensor], plain: str = "plain torch") -> float:
+def difference(
+    expected: Mapping[str, Tensor], results: Mapping[str, Tensor], plain: str = "plain torch", rounding: float = 0.0
+) -> float:
     """The largest difference of two numbers, relative to the largest number of its tensor.
 
     Kernels may sum in another sequence, and deep networks enlarge that: gradients of efficientnet_b0 differ by 1e-4. So
     a difference is an error from ten times the square root of the type's rounding on (float32: 0.3%). A tensor that is
     as small beside the largest of all is rounding itself: a bias before a normalisation has a gradient of zero. Such
     tensors are compared by that share of the largest number of all.
-    Raises DifferentResults that names the tensor.
+    rounding: share that is no error either, of whole numbers as well. Raises DifferentResults that names the tensor.
     """
     worst = 0.0
     sizes = {name: _largest(tensor) for name, tensor in expected.items()}
@@ -85,12 +87,13 @@ def difference(expected: Mapping[str, Tensor], results: Mapping[str, Tensor], pl
         if torch.equal(tensor, result):
             continue
         exact = not (tensor.is_floating_point() or tensor.is_complex())
-        allowed = 0.0 if exact else min(_MOST, _ROUNDING * torch.finfo(tensor.dtype).eps ** 0.5)
+        allowed = max(rounding, 0.0 if exact else min(_MOST, _ROUNDING * torch.finfo(tensor.dtype).eps ** 0.5))
         same = torch.equal(tensor.isfinite(), result.isfinite())
         finite = tensor.isfinite() & result.isfinite()
         wide = torch.complex128 if tensor.is_complex() else torch.float64
         first, second = (part[finite].to(wide) for part in (tensor, result))
-        scale = max(sizes[name], allowed * max(sizes.values()), 1e-300)
+        largest = float(first.abs().max()) if exact and first.numel() else sizes[name]
+        scale = max(largest, allowed * max(sizes.values()), 1e-300)
         relative = float((first - second).abs().max()) / scale if first.numel() else 0.0
         if not same or not relative <= allowed:
             raise DifferentResults(
@@ -101,7 +104,7 @@ def difference(expected: Mapping[str, Tensor], results: Mapping[str, Tensor], pl
 
 
 def _largest(tensor: Tensor) -> float:
-    """The largest finite number, without sign."""
+    """The largest finite number, without sign; 0 of whole numbers, which are no measure of the others."""
     if not (tensor.is_floating_point() or tensor.is_complex()):
         return 0.0
     finite = tensor[tensor.isfinite()]

@@ -53,11 +53,12 @@ def cut(parents: Edges, priorities: np.ndarray, placement: np.ndarray, seconds: 
     work = np.bincount(labels, seconds, count)
     starts, total = _merged(devices, work, edges, call)
     groups = _groups(devices, starts)
-    # The merged pieces in a topological order.
+    # The merged pieces in a topological order, in which each device keeps its sequence.
     _, first = np.unique(groups, return_index=True)
-    between = _between(groups, edges, len(first))
-    following = between.reversed()
-    pieces, _ = topological_order("pieces", [""] * len(first), following.sources, following.targets)
+    following = _between(groups, edges, len(first)).reversed()
+    neighbours = np.flatnonzero(np.diff(devices[first]) == 0)
+    sources, targets = np.r_[following.sources, neighbours], np.r_[following.targets, neighbours + 1]
+    pieces, _ = topological_order("pieces", [""] * len(first), sources, targets)
     number = np.argsort(pieces)
     of_units = number[groups[labels]]
     return Cut(of_units, devices[first][pieces], _between(of_units, parents, len(first)), total)

@@ -34,6 +34,7 @@ from learned_schedulers.graphs.read.onnx_model import OnnxError
 from learned_schedulers.graphs.run.device_process import Task
 from learned_schedulers.graphs.run.pair import Pair, record_of
 
+_QUANTISED = 0.02  # of the largest number; a cut may change in which operation a number is rounded to eight bits
 _CALLS = 200  # of a session without work, whose median time counts
 
 
@@ -131,7 +132,8 @@ class FileRun:
             {f"output {name!r}": torch.from_numpy(np.array(of[name])) for name in self.expected}
             for of in (self.expected, results)
         )
-        return difference(expected, computed, f"plain {RUNTIME}")
+        rounding = _QUANTISED if self.units.quantised else 0.0
+        return difference(expected, computed, f"plain {RUNTIME}", rounding)
 
     def _in_turns(self, pieces: Cut, work: PieceWork, tell: Callable[[str], None]) -> Turns:
         count = len(pieces)

@@ -40,6 +40,7 @@ class FileUnits:
     parents: Edges  # of units
     constants: dict[str, np.ndarray]  # tensors that follow from the file and the sizes of its inputs
     outputs: tuple[str, ...]  # of the model that units compute
+    quantised: bool  # whether it rounds numbers to few bits
 
     def __len__(self) -> int:
         return len(self.members)
@@ -91,6 +92,7 @@ def units_of(path: Path, file: WalkedFile) -> FileUnits:
         children.reversed(),
         constants,
         outputs,
+        any("Quantize" in node.op_type for node in _all_nodes(graph)),
     )
 
 

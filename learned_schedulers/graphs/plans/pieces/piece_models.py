@@ -10,6 +10,7 @@ import numpy as np
 
 from learned_schedulers.graphs.plans.pieces.file_units import FileUnits, names_read
 from learned_schedulers.graphs.read.onnx_model import OnnxError, one_line
+from learned_schedulers.graphs.read.onnx_walk import subgraphs
 from learned_schedulers.graphs.read.source_files import content
 
 _LARGE = 1024  # bytes of a weight from which on it lies beside the model
@@ -75,6 +76,9 @@ class PieceModels:
             else:
                 kind = helper.np_dtype_to_tensor_dtype(forms[name].dtype)
                 graph.input.append(helper.make_tensor_value_info(name, kind, forms[name].shape))
+        if any(subgraphs(node) for node in graph.node):
+            for value in graph.input:  # a branch that does not run need not fit these sizes
+                value.type.tensor_type.ClearField("shape")
         graph.output.extend(onnx.ValueInfoProto(name=name) for name in outputs)
         try:
             beside = f"{path.stem}.weights"
