@@ -49,7 +49,7 @@ def main(
         ),
     ] = None,
     device: Annotated[
-        Literal["t4", "v100", "a100", "cpu"],
+        Literal["t4", "v100", "a100", "h100", "h200", "cpu"],
         typer.Option(
             help="Kind of the devices; a workload has its own times. cpu: cores of this machine, which share its "
             "memory; their rates are measured first, in seconds, so that two calls may differ."
@@ -107,7 +107,10 @@ def main(
         ),
     ] = None,
     tf32: Annotated[
-        bool, typer.Option("--tf32", help="Products of float32 at the rate of tf32, where the device has it (a100).")
+        bool,
+        typer.Option(
+            "--tf32", help="Products of float32 at the rate of tf32, where the device has it (a100, h100, h200)."
+        ),
     ] = False,
     by: Annotated[
         By,
@@ -136,8 +139,9 @@ def main(
         bool,
         typer.Option(
             "--run",
-            help="With --device cpu: also run the best plan of module:Class on two cores, in turns with plain torch "
-            "with one and two threads, compare the results, and say which is fastest. The module has weights then.",
+            help="With --device cpu: also run the best plan on two cores, in turns with torch or ONNX Runtime by "
+            "itself with one and two threads, compare the results, and say which is fastest. With a GPU's name: "
+            "run module:Class on streams of this machine's GPU. The module has weights then.",
         ),
     ] = False,
     value: Annotated[
@@ -167,7 +171,8 @@ def main(
     With --device cpu, the devices are cores of this machine, and the command says whether plain torch with as many
     threads is expected to be faster than any of the plans. With --run, two processes on two cores execute the best
     plan of module:Class, with weights and inputs from a fixed seed, which takes half a minute. A training step is run
-    up to its gradients. Weights are in memory three times.
+    up to its gradients. Weights are in memory three times. With a GPU's name, --run captures the best plan as a CUDA
+    graph of two streams (--devices says how many) of this machine's GPU, beside torch and torch as a CUDA graph.
 
     With --fuse, the command plans kernels for one core instead, by XLA's rules and by GO. It prints how much each
     kernel saves by a cost of launches, arithmetic and bytes. If g++ is installed, TorchInductor compiles module:Class
@@ -186,6 +191,7 @@ def main(
     learned-schedulers graph 'mine:Network(width=64)' --input tokens=int64:16,128 --training --loss mean_square:scores
     learned-schedulers graph mine:Network --input bfloat16:16,128 --device a100 --costs costs.json
     learned-schedulers graph mine:Network --input 32,3,64,64 --device cpu --run
+    learned-schedulers graph mine:Network --input 32,3,64,64 --device h100 --run
     learned-schedulers graph mine:Network --input 32,3,64,64 --fuse --plan kernels.json
 
     Modules of torchvision need, in the clone: pip install -e '.[models]' -c constraints.txt. If an ONNX file leaves a
@@ -208,7 +214,7 @@ def main(
         runnable: running.Runnable | None = None
         if run:
             running.check(runtime, model, device, devices, fuse)
-            runnable = _prepared(model, size or [], input or [], value or [], options)
+            runnable = _prepared(model, size or [], input or [], value or [], options, device)
         source = runnable.source if runnable else _read(model, size or [], input or [], options)
         if note := unpriced_text(source.unpriced):
             print(f"{model}: operators {note}\n")
@@ -222,6 +228,9 @@ def main(
             core = measured(source.types)
             problem = on_cores(source, core, devices or running.CORES, memory)
             print(running.head(model, problem, source, core), flush=True)
+        elif runnable:
+            problem = running.on_streams(source, device, devices, memory, tf32)
+            print(running.head_on_gpu(model, problem, device), flush=True)
         else:
             problem = on_devices(source, devices, device, link, memory, tf32)
             print(_head(model, problem, source, device, link, tf32), flush=True)
@@ -236,6 +245,8 @@ def main(
         if device == "cpu":
             seconds = running.predicted(source, problem, core, best, runtime)
             running.tell_fastest(seconds, runtime)
+        elif runnable:
+            seconds = running.predicted_on_gpu(problem, best)
         if runnable:
             running.run(runnable, problem, best, seconds)
         contents = {name: _content(name, problem, source, best, times) for name in files}
@@ -321,11 +332,11 @@ def _read(model: str, sizes: list[str], inputs: list[str], options: dict[str, An
 
 
 def _prepared(
-    model: str, sizes: list[str], inputs: list[str], values: list[str], options: dict[str, Any]
+    model: str, sizes: list[str], inputs: list[str], values: list[str], options: dict[str, Any], device: str
 ) -> running.Runnable:
     """The model for a run."""
     if _is_module(model):
-        return running.prepared(model, inputs, options)
+        return running.prepared(model, inputs, options, on_gpu=device != "cpu")
     words.check(model, options)
     return running.prepared_file(Path(model), *words.sizes(sizes, inputs), words.numbers(values))
 

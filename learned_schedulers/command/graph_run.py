@@ -1,4 +1,4 @@
-"""`graph --device cpu`, and `--run`: plans for cores of this machine, executed in turns with the runtime by itself."""
+"""`graph --device cpu`, and `--run`: plans for cores or a GPU of this machine, in turns with the runtime by itself."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from learned_schedulers.graphs.devices.number_rates import rates_of
+from learned_schedulers.graphs.devices.settings import DEVICES, DeviceName
 from learned_schedulers.graphs.plans.best import Trial
 from learned_schedulers.graphs.plans.sources import Source
 from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.graphs.run.core import Core, measured
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from learned_schedulers.graphs.read.export import Traced
 
 CORES = 2  # that a plan is executed on
+STREAMS = 2  # of a GPU, by default
 
 
 class Runnable(Protocol):
@@ -51,6 +55,19 @@ class RunnableModule(NamedTuple):
         return timed_in_turns(self.module, self.trace, self.operations, problem.parents, order, placement, tell)
 
 
+class RunnableOnGpu(NamedTuple):
+    """A module with weights on this machine's GPU, and its graph."""
+
+    trace: Traced
+    operations: Operations
+    source: Source
+
+    def turns(self, problem: Problem, order: np.ndarray, placement: np.ndarray, tell: Callable[[str], None]) -> Turns:
+        from learned_schedulers.graphs.plans.stream_run import timed_on_streams
+
+        return timed_on_streams(self.trace, self.operations, problem.parents, order, placement, tell)
+
+
 class RunnableFile(NamedTuple):
     """An ONNX file, and its graph."""
 
@@ -73,18 +90,30 @@ def check(runtime: str, model: str, device: str, devices: int | None, fuse: bool
     if fuse:
         raise ValueError("--run: --fuse compiles and times on its own; leave out --run")
     if device != "cpu":
-        raise ValueError("--run: plans are executed on cores of this machine; add --device cpu")
+        _check_gpu(runtime, model)
     if not runtime:
         raise ValueError(
             f"--run: {model} is a workload, which has times and no operations that could run: name the ONNX file or "
             "the torch module (module:Class) that it was measured of, or leave out --run"
         )
-    if devices not in (None, CORES):
+    if device == "cpu" and devices not in (None, CORES):
         raise ValueError(f"--run: plans are executed on {CORES} cores; leave out --devices {devices}")
     if runtime == "onnxruntime":
         from learned_schedulers.graphs.plans.pieces.sessions import check_installed
 
         check_installed()
+
+
+def _check_gpu(runtime: str, model: str) -> None:
+    """Raises ValueError if this machine's GPU cannot run the model."""
+    if runtime != "torch":
+        raise ValueError(f"--run: {model} runs on cores of this machine alone; add --device cpu")
+    import torch
+
+    if not torch.cuda.is_available():
+        raise ValueError(
+            "--run: torch sees no GPU here (torch.cuda.is_available()); add --device cpu to run the plan on cores"
+        )
 
 
 def prepared_file(
@@ -102,7 +131,9 @@ def prepared_file(
     return RunnableFile(run_file, replace(of_file(file.named), groups=groups))
 
 
-def prepared(model: str, inputs: Sequence[str], options: Mapping[str, Any]) -> RunnableModule:
+def prepared(
+    model: str, inputs: Sequence[str], options: Mapping[str, Any], on_gpu: bool
+) -> RunnableModule | RunnableOnGpu:
     """The module with weights. options: those of `export_module`. Raises ValueError that says why it cannot run."""
     from learned_schedulers.graphs.plans.module_export import source_of, trace_with_weights
     from learned_schedulers.graphs.plans.module_operations import Operations
@@ -116,7 +147,8 @@ def prepared(model: str, inputs: Sequence[str], options: Mapping[str, Any]) -> R
     way = Way(loss_of(options.get("loss", "cross_entropy")), options.get("attention", True))
     module = RunModule(model, tuple(inputs), options.get("training", False), way)
     costs = options.get("costs")
-    trace = trace_with_weights(module.named, module.inputs, module.training, module.way)
+    where = "cuda" if on_gpu else "cpu"
+    trace = trace_with_weights(module.named, module.inputs, module.training, module.way, where)
     source = source_of(
         model, trace, Prices({} if costs is None else read_costs(costs)), options.get("optimizer", "sgd")
     )
@@ -124,7 +156,40 @@ def prepared(model: str, inputs: Sequence[str], options: Mapping[str, Any]) -> R
         operations = Operations(trace)
     except Exception as error:  # the user's operators may raise anything
         raise ValueError(f"{model}: --run: {cause_and_remedy(error)}") from error
+    if on_gpu:
+        return RunnableOnGpu(trace, operations, source)
     return RunnableModule(module, trace, operations, source)
+
+
+def on_streams(source: Source, device: DeviceName, streams: int | None, memory: float | None, tf32: bool) -> Problem:
+    """The problem of streams that share this machine's GPU: there are no transfers, and each has a share of its memory.
+
+    Times are those of a whole GPU for each stream. Raises ValueError if the device has no tf32.
+    """
+    rates = rates_of(source.types or ("float32",) * len(source.graph), device, tf32)
+    count, figures = streams or STREAMS, DEVICES[device]
+    room = (figures.memory_bytes if memory is None else memory * 1e9) / count
+    return problem_of(source.graph, count, figures, room, rates, source.shared, source.results)
+
+
+def predicted_on_gpu(problem: Problem, best: Trial) -> dict[str, float]:
+    """Seconds of the plan, and of torch by itself, which runs one operation after the other."""
+    from learned_schedulers.graphs.plans.stream_run import CAPTURED, EAGER
+    from learned_schedulers.graphs.plans.turns import PLAN
+
+    alone = float(problem.seconds.sum())
+    return {PLAN: best.seconds, EAGER: alone, CAPTURED: alone}
+
+
+def head_on_gpu(model: str, problem: Problem, device: DeviceName) -> str:
+    """The first line about the streams."""
+    import torch
+
+    return (
+        f"{model}: {len(problem)} operations, {len(problem.children.targets)} edges; {problem.devices} streams of "
+        f"{torch.cuda.get_device_name()}, with the figures of the {device}. Times are predicted as if each stream had "
+        "a GPU of its own: an operation that fills the GPU gains nothing from a second stream\n"
+    )
 
 
 def head(model: str, problem: Problem, source: Source, core: Core) -> str:

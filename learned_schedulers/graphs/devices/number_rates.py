@@ -14,6 +14,15 @@ from learned_schedulers.graphs.devices.settings import DEVICES, DeviceName
 
 _T = 1e12
 
+# Of the H100 and the H200 (2023 and 2024, SXM), whose data sheets list sparse operands, at twice these rates.
+_HOPPER = {
+    "float64": 67 * _T,
+    "float32": 67 * _T,
+    "tf32": 494.5 * _T,
+    "float16": 989.5 * _T,
+    "bfloat16": 989.5 * _T,
+    "int8": 1979 * _T,
+}
 # NVIDIA's data sheets of the T4 (2019; float64 from the Turing whitepaper: 1/32 of float32), of the V100 (2020, SXM2)
 # and of the A100 (2020, SXM): operations per second with dense operands, by tensor cores where there are some.
 NUMBER_RATES: dict[DeviceName, dict[str, float]] = {
@@ -27,6 +36,8 @@ NUMBER_RATES: dict[DeviceName, dict[str, float]] = {
         "bfloat16": 312 * _T,
         "int8": 624 * _T,
     },
+    "h100": _HOPPER,
+    "h200": _HOPPER,
 }
 
 

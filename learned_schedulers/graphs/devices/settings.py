@@ -33,19 +33,22 @@ class Link(Section):
     seconds: Duration  # of every transfer, however small
 
 
-DeviceName = Literal["t4", "v100", "a100"]
+DeviceName = Literal["t4", "v100", "a100", "h100", "h200"]
 LinkName = Literal["pcie", "nvlink"]
 
 _GB = 1e9
 _LAUNCH = 5e-6  # seconds
 
 DEVICES: dict[DeviceName, Device] = {
-    # NVIDIA's data sheets of the T4 (2019), of the V100 (2020, SXM2 with 16 GB) and of the A100 (2020, SXM with 40 GB).
+    # NVIDIA's data sheets of the T4 (2019), of the V100 (2020, SXM2 with 16 GB), of the A100 (2020, SXM with 40 GB), of
+    # the H100 (2023, SXM), and of the H200 (2024, SXM).
     "t4": Device(flops_per_second=8.1e12, bytes_per_second=320 * _GB, launch_seconds=_LAUNCH, memory_bytes=16 * _GB),
     "v100": Device(flops_per_second=15.7e12, bytes_per_second=900 * _GB, launch_seconds=_LAUNCH, memory_bytes=16 * _GB),
     "a100": Device(
         flops_per_second=19.5e12, bytes_per_second=1555 * _GB, launch_seconds=_LAUNCH, memory_bytes=40 * _GB
     ),
+    "h100": Device(flops_per_second=67e12, bytes_per_second=3350 * _GB, launch_seconds=_LAUNCH, memory_bytes=80 * _GB),
+    "h200": Device(flops_per_second=67e12, bytes_per_second=4800 * _GB, launch_seconds=_LAUNCH, memory_bytes=141 * _GB),
 }
 
 # Rates that copies between two devices reach: PCIe 3.0 x16 (16 GB/s at most), and NVLinks between two devices.

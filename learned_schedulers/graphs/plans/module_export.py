@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stderr
 from dataclasses import replace
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ import torch
 from torch import Tensor
 from torch._subclasses import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
+from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from learned_schedulers.graphs.plans.call_log import no_fast_paths
@@ -66,12 +68,12 @@ def export_module(
     return source_of(named, trace, Prices(own_costs, in_parts), optimizer)
 
 
-def trace_with_weights(named: str, inputs: Sequence[str], training: bool, way: Way) -> Traced:
+def trace_with_weights(named: str, inputs: Sequence[str], training: bool, way: Way, device: str = "cpu") -> Traced:
     """The trace of `module:Class(...)` with real weights and inputs, both drawn from a fixed seed, for a run.
 
-    Every process gets the same ones. Raises as `export_module` does.
+    Every process gets the same ones. device: of torch, where they are then. Raises as `export_module` does.
     """
-    return _exported(named, inputs, "training" if training else "forward", way, _with_weights)
+    return _exported(named, inputs, "training" if training else "forward", way, partial(_with_weights, device=device))
 
 
 def _exported(
@@ -130,12 +132,16 @@ def _notes(trace: Traced, kinds: Sequence[str], prices: Prices) -> Iterator[str]
         )
 
 
-def _with_weights(make: Callable[[], Any], entries: Sequence[Input], variant: str, way: Way, named: str) -> Traced:
+def _with_weights(
+    make: Callable[[], Any], entries: Sequence[Input], variant: str, way: Way, named: str, device: str
+) -> Traced:
     """The trace with real weights and inputs. Raises TooLarge where memory does not allow them."""
     torch.manual_seed(0)
     with _FreeMemory():
-        module = make()
-    positional, keywords = arguments_of(named, entries, drawn)
+        module = make().to(device)
+    positional, keywords = pytree.tree_map_only(
+        Tensor, lambda tensor: tensor.to(device), arguments_of(named, entries, drawn)
+    )
     trace = traced(module, positional, variant, way, keywords)
     if trace.loss is not None and len(trace.inputs) > len(positional):
         trace.inputs[0].zero_()  # the target, whose memory has any content

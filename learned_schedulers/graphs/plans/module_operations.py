@@ -220,7 +220,9 @@ class _Restrided:
             like = next(expected)
             if _strides(tensor) == _strides(like):
                 return tensor
-            return torch.empty_strided(like.shape, like.stride(), dtype=tensor.dtype).copy_(tensor)
+            return torch.empty_strided(like.shape, like.stride(), dtype=tensor.dtype, device=tensor.device).copy_(
+                tensor
+            )
 
         return pytree.tree_map_only(Tensor, copy, result)
 
@@ -245,7 +247,8 @@ def _argument(node: fx.Node, tensors: Mapping[str, Tensor], arguments: Sequence[
         case "PlainAOTInput":
             return arguments[descriptor.idx].detach()
         case "TangentAOTInput":
-            return torch.ones(node.meta["val"].shape, dtype=node.meta["val"].dtype)
+            value = node.meta["val"]
+            return torch.ones(value.shape, dtype=value.dtype, device=value.device)
     raise ValueError(f"torch's trace has the input {descriptor}, which no run can give it")
 
 

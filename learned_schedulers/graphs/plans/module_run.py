@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,7 +28,6 @@ from learned_schedulers.graphs.problems.problem import Edges
 from learned_schedulers.graphs.read.export import Traced
 from learned_schedulers.graphs.run.device_process import Task
 from learned_schedulers.graphs.run.pair import Pair, record_of
-from learned_schedulers.graphs.run.shared_memory import SharedMemory
 
 
 class Plain:
@@ -68,7 +68,7 @@ def timed_in_turns(
     """
     threads = torch.get_num_threads()
     plain = Plain(trace)
-    expected = _expected(plain, trace, operations)
+    expected = expected_results(plain, trace, operations)
     work = ModuleWork(module, operations.kinds, _written(operations, parents, placement))
     task = Task(parents, work, order[None], placement[None], np.zeros(RUNS + 1, np.int64), PATIENCE)
     worst = 0.0
@@ -76,7 +76,7 @@ def timed_in_turns(
     def planned() -> list[float]:
         nonlocal worst
         shared = pair.execute(task, f"running {module.named}")
-        worst = max(worst, difference(expected, _results(operations, shared)))
+        worst = max(worst, difference(expected, named_results(operations, shared_results(operations, shared))))
         return record_of(shared).makespans.tolist()
 
     def by_threads(count: int) -> list[float]:
@@ -96,7 +96,7 @@ def timed_in_turns(
     return Turns(seconds, len(expected), worst)
 
 
-def _expected(plain: Plain, trace: Traced, operations: Operations) -> dict[str, Tensor]:
+def expected_results(plain: Plain, trace: Traced, operations: Operations) -> dict[str, Tensor]:
     """What plain torch computes, by names for messages."""
     outputs = plain.run()
     if len(outputs) != len(operations.results.outputs):
@@ -111,11 +111,11 @@ def _expected(plain: Plain, trace: Traced, operations: Operations) -> dict[str, 
     return named
 
 
-def _results(operations: Operations, shared: SharedMemory) -> dict[str, Tensor]:
-    """What the plan has computed, by the same names."""
+def named_results(operations: Operations, computed: Mapping[int, Any]) -> dict[str, Tensor]:
+    """What the plan has computed, by the same names. computed: results by their operations."""
     values = list(operations.fixed)
     available = set()
-    for number, result in shared_results(operations, shared).items():
+    for number, result in computed.items():
         node = operations.computed[number]
         values[operations.number[node]] = result
         available.add(node)

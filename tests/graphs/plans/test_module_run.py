@@ -80,6 +80,19 @@ class State(nn.Module):  # a buffer that changes, constants, and types
         return torch.where(mask, x * self.weight, self.steps), torch.fft.rfft(x), x.to(torch.bfloat16)
 """
 
+CASES = [  # class, inputs, whether it is a training step, tensors to compare
+    ("Branches", ["2,3,8,8"], False, 1),
+    ("Branches", ["2,3,8,8"], True, 11),
+    ("Several", ["tokens=int64:4,5", "scale=4,5,8"], False, 5),
+    ("Choice", ["4,8"], False, 1),
+    ("Choice", ["4,8"], True, 5),
+    ("Recurrent", ["5,2,8"], False, 3),
+    ("Recurrent", ["5,2,8"], True, 19),
+    ("Attention", ["2,6,16"], False, 1),
+    ("Attention", ["2,6,16"], True, 13),
+    ("State", ["3,8"], False, 3),
+]
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,21 +118,7 @@ def turns_of(name: str, inputs: list[str], training: bool) -> Turns:
 
 @pytest.mark.slow
 @needs_two_cores
-@pytest.mark.parametrize(
-    ("name", "inputs", "training", "tensors"),
-    [
-        ("Branches", ["2,3,8,8"], False, 1),
-        ("Branches", ["2,3,8,8"], True, 11),
-        ("Several", ["tokens=int64:4,5", "scale=4,5,8"], False, 5),
-        ("Choice", ["4,8"], False, 1),
-        ("Choice", ["4,8"], True, 5),
-        ("Recurrent", ["5,2,8"], False, 3),
-        ("Recurrent", ["5,2,8"], True, 19),
-        ("Attention", ["2,6,16"], False, 1),
-        ("Attention", ["2,6,16"], True, 13),
-        ("State", ["3,8"], False, 3),
-    ],
-)
+@pytest.mark.parametrize(("name", "inputs", "training", "tensors"), CASES)
 def test_a_schedule_computes_what_plain_torch_does(
     name: str, inputs: list[str], training: bool, tensors: int, folder: None
 ) -> None:
