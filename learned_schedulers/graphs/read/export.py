@@ -136,7 +136,7 @@ def _result(module: nn.Module, inputs: tuple[Tensor, ...], keywords: Mapping[str
         return module(*inputs, **keywords)
     forms: dict[str, Form] = {}
     torch.export.export(Outputs(module, forms), inputs, dict(keywords), strict=False)
-    return {name: torch.empty(shape, dtype=dtype) for name, (shape, dtype) in forms.items()}
+    return {name: torch.empty(shape, dtype=dtype, device=tensors[0].device) for name, (shape, dtype) in forms.items()}
 
 
 def _check_types(nodes: fx.Graph) -> None:

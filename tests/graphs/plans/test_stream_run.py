@@ -82,7 +82,7 @@ def test_a_gpu_computes_what_plain_torch_does(
     trace = trace_with_weights(f"run_kinds:{name}", inputs, training, Way(), "cuda")
     operations = Operations(trace)
     n = len(operations.kinds)
-    parents = source_of(name, trace, Prices()).graph.children.reversed()
+    parents = source_of(f"run_kinds:{name}", trace, Prices()).graph.children.reversed()
     placement = np.random.default_rng(n).integers(0, 3, n)
     try:
         measured = timed_on_streams(trace, operations, parents, np.arange(n), placement, lambda _: None)
