@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from pipeline.lab.claims import Claim, row_of
 
+_RATIO = {"comparison": "ratio", "baseline": "torch_as_graph"}
+
 
 def claims() -> Iterator[Claim]:
     """Few are refused that a runtime runs, costs are those of calculators, splits run right and come in time."""
@@ -23,3 +25,8 @@ def claims() -> Iterator[Claim]:
     yield Claim("own_split_seconds_to_answer", "<= 60", seconds)
     times = row_of("own_model_times", set="all", method="graph", metric="rank_correlation")
     yield Claim("own_model_time_rank_correlation", ">= 0.8", times)
+    kernels = row_of("gpu_times", set="all", method="graph", metric="rank_correlation")
+    yield Claim("own_model_gpu_time_rank_correlation", ">= 0.8", kernels)
+    for model in ("googlenet", "nasnet"):  # networks with many branches, of one image
+        ratio = row_of("gpu_times", set=f"{model}_1", method="streams", metric="seconds_ratio", **_RATIO)
+        yield Claim(f"own_streams_ratio_{model}", "< 1", ratio)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from learned_schedulers import LEVEL_3
 from learned_schedulers.graphs.plans import turns
@@ -92,7 +93,9 @@ def test_a_file_runs_beside_its_runtime(file: str) -> None:
 
 def test_options_that_cannot_be_followed(module: str) -> None:
     shape = ("--input", "512,64")
-    assert "--run: plans are executed on cores of this machine; add --device cpu" in refused(module, *shape, "--run")
+    if not torch.cuda.is_available():
+        assert "--run: torch sees no GPU here" in refused(module, *shape, "--device", "h100", "--run")
+    assert "runs on cores of this machine alone; add --device cpu" in refused(RESNET, "--run")
     cpu = ("--device", "cpu")
     assert "leave out --devices 3" in refused(module, *shape, *cpu, "--run", "--devices", "3")
     assert "is a workload, which has times and no operations that could run" in refused(RESNET, *cpu, "--run")

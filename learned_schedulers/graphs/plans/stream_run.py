@@ -114,38 +114,36 @@ def timed_on_streams(
     Raises DifferentResults that names a tensor, NotCapturable, and torch's OutOfMemoryError if the GPU cannot hold all
     results at once.
     """
-    plain = Plain(trace)
-    expected = expected_results(plain, trace, operations)
-    tell("capturing the plan and torch as CUDA graphs")
-    with torch.no_grad():
-        planned = Capture(OnStreams(operations, parents, order, placement).run)
-    kinds: dict[str, Callable[[], object]] = {PLAN: planned.replay, EAGER: plain.run}
-    kinds[CAPTURED] = Capture(plain.run).replay
-    planned.replay()
-    torch.cuda.synchronize()
-    values = planned.results
-    computed = {i: values[operations.number[node]] for i, node in enumerate(operations.computed)}
-    worst = difference(expected, named_results(operations, computed))
-    tell("timing in turns")
-    seconds = rounds_of({kind: partial(timed_on_gpu, run) for kind, run in kinds.items()})
-    return Turns(seconds, len(expected), worst)
+    # Gradients are added up on the stream of their first step, and only one that is not the default can be captured.
+    with torch.cuda.stream(torch.cuda.Stream()):
+        plain = Plain(trace)
+        expected = expected_results(plain, trace, operations)
+        tell("capturing the plan and torch as CUDA graphs")
+        with torch.no_grad():
+            planned = Capture(OnStreams(operations, parents, order, placement).run)
+        kinds: dict[str, Callable[[], object]] = {PLAN: planned.replay, EAGER: plain.run}
+        kinds[CAPTURED] = Capture(plain.run).replay
+        planned.replay()
+        torch.cuda.synchronize()
+        values = planned.results
+        computed = {i: values[operations.number[node]] for i, node in enumerate(operations.computed)}
+        worst = difference(expected, named_results(operations, computed))
+        tell("timing in turns")
+        seconds = rounds_of({kind: partial(timed_on_gpu, run) for kind, run in kinds.items()})
+        return Turns(seconds, len(expected), worst)
 
 
 class Capture:
-    """A run as a CUDA graph."""
+    """A run as a CUDA graph of the current stream, which must not be the default one."""
 
     def __init__(self, run: Callable[[], Any]) -> None:
         """Raises NotCapturable for an operation that waits for the GPU or copies from the CPU's memory."""
-        aside = torch.cuda.Stream()
-        aside.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(aside):
-            for _ in range(_WARM):
-                run()
-        torch.cuda.current_stream().wait_stream(aside)
+        for _ in range(_WARM):
+            run()
         torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
         try:
-            with torch.cuda.graph(graph):
+            with torch.cuda.graph(graph, stream=torch.cuda.current_stream()):
                 self.results = run()  # in memory that each replay fills again
         except RuntimeError as error:
             raise NotCapturable(
