@@ -83,8 +83,8 @@ HALF = ("resnet18", "vit_small", "bert")  # that also run in bfloat16
 def half(name: str) -> nn.Module:
     """A model in bfloat16."""
     module, function = MODELS[name][0].split(":")
-    made: nn.Module = getattr(importlib.import_module(module), function)()
-    return made.to(torch.bfloat16)
+    network: nn.Module = getattr(importlib.import_module(module), function)()
+    return network.to(torch.bfloat16)
 
 
 def models() -> dict[str, tuple[str, str]]:
@@ -262,13 +262,13 @@ def publish_measured(
 
 def _accuracy(parts: list[dict[str, Any]]) -> dict[Quantity, float]:
     """How well the expected seconds of all operations with a kernel agree with their kernels."""
-    expected, taken = (np.concatenate([part[key] for part in parts]) for key in ("expected", "measured"))
-    runs = taken > 0
-    error = float(np.median(np.abs(expected[runs] / taken[runs] - 1)))
+    expected, kernels = (np.concatenate([part[key] for part in parts]) for key in ("expected", "measured"))
+    runs = kernels > 0
+    error = float(np.median(np.abs(expected[runs] / kernels[runs] - 1)))
     return {
-        Quantity("rank_correlation"): float(spearmanr(expected[runs], taken[runs]).statistic),
+        Quantity("rank_correlation"): float(spearmanr(expected[runs], kernels[runs]).statistic),
         Quantity("median_error"): error,
-        Quantity("total_ratio", unit="ratio"): float(expected.sum() / taken.sum()),
+        Quantity("total_ratio", unit="ratio"): float(expected.sum() / kernels.sum()),
     }
 
 
