@@ -21,7 +21,7 @@ from learned_schedulers.graphs.devices.timeline import Timeline, timeline
 from learned_schedulers.graphs.plans import summary
 from learned_schedulers.graphs.plans.best import By, Trial, chosen, trials, why_nothing_fits
 from learned_schedulers.graphs.plans.named_module import NamedModule
-from learned_schedulers.graphs.plans.sources import Source, on_cores, on_devices, read_file
+from learned_schedulers.graphs.plans.sources import Nodes, Source, on_cores, on_devices, read_file
 from learned_schedulers.graphs.plans.trace import trace
 from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.graphs.read.cost_rules import unpriced_text
@@ -95,8 +95,8 @@ def main(
     attention: Annotated[
         Literal["fused", "parts"],
         typer.Option(
-            help="scaled_dot_product_attention of module:Class: fused, one operation without a matrix of tokens x "
-            "tokens, or in parts, its products and softmax."
+            help="Attention of a file or of module:Class, also where it is written as products and a softmax: fused, one "
+            "operation without a matrix of tokens x tokens, or in parts."
         ),
     ] = "fused",
     costs: Annotated[
@@ -197,7 +197,7 @@ def main(
         if run:
             running.check(model, _is_module(model), device, devices, fuse)
             runnable = running.prepared(model, input or [], options)
-        source = runnable.source if run else _read(model, size or [], input or [], options)
+        source = runnable.source if run else _read(model, size or [], input or [], options, device == "cpu")
         if note := unpriced_text(source.unpriced):
             print(f"{model}: operators {note}\n")
         for note in source.notes:
@@ -298,14 +298,14 @@ def _is_set(context: typer.Context, parameter: str) -> bool:
     return source is not None and source.name != "DEFAULT"
 
 
-def _read(model: str, sizes: list[str], inputs: list[str], options: dict[str, Any]) -> Source:
+def _read(model: str, sizes: list[str], inputs: list[str], options: dict[str, Any], eager: bool) -> Source:
     path = Path(model)
     if _is_module(model):
         from learned_schedulers.graphs.plans.module_export import export_module  # slow to import: torch's tracers
 
-        return export_module(model, inputs, **{"training": False} | options)
-    if len(options) > 1:
-        words = ", ".join(f"--{name}" for name in options if name != "in_parts")
+        return export_module(model, inputs, **{"training": False, "eager": eager} | options)
+    if unfit := [name for name in options if name not in ("in_parts", "attention")]:
+        words = ", ".join(f"--{name}" for name in unfit)
         raise ValueError(
             f"{model}: {words}: for module:Class alone; leave it out, because a file has its own operations"
         )
@@ -315,7 +315,7 @@ def _read(model: str, sizes: list[str], inputs: list[str], options: dict[str, An
         if not name or not number.isdecimal() or not 0 < int(number) < 2**31:
             raise ValueError(f"--size {text}: write the dimension's name and an integer above 0, like batch=8")
         dimensions[name] = int(number)
-    return read_file(path, dimensions, dict(_shape_of(text) for text in inputs))
+    return read_file(path, dimensions, dict(_shape_of(text) for text in inputs), options.get("attention", True))
 
 
 def _shape_of(text: str) -> tuple[str, tuple[int, ...]]:
@@ -349,7 +349,8 @@ def _content(name: str, problem: Problem, source: Source, best: Trial, times: Ti
     """Content of an output file."""
     assert best.order is not None and best.placement is not None
     if name == "split":
-        return split_of(source.ids, best.placement, problem.devices, source.names).encode()
+        nodes = source.nodes or Nodes(source.names, source.ids, np.arange(len(problem)))
+        return split_of(nodes.ids, best.placement[nodes.owners], problem.devices, nodes.names).encode()
     if name == "trace":
         return trace(times, source.names, source.graph.kinds).encode()
     from learned_schedulers.figures import render

@@ -1,0 +1,169 @@
+"""The operations of a traced torch module as steps, in which joins/ recognises groups, and constants among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, fx
+
+from learned_schedulers.graphs.read.fx_nodes import bytes_of, computes, full_name, is_free, tensors_of, value_of
+from learned_schedulers.graphs.read.joins.steps import Operand, Step, Steps
+from learned_schedulers.graphs.read.node_costs import Prices
+
+KINDS = {  # of groups -> torch's operator of this kind
+    "attention": "scaled_dot_product_attention",
+    "linear": "addmm",
+    "layer_norm": "native_layer_norm",
+    "rms_norm": "_fused_rms_norm",
+    "gelu": "gelu",
+    "mish": "mish",
+    "silu": "silu",
+    "hardswish": "hardswish",
+    "Conv": "convolution",
+    "ConvTranspose": "convolution",
+    "Gemm": "addmm",
+    "MatMul": "mm",
+}
+_STEPS = {
+    "scaled_dot_product_attention": "Attention",
+    "bmm": "MatMul",
+    "mm": "MatMul",
+    "baddbmm": "MatMul",
+    "addmm": "Gemm",
+    "convolution": "Conv",
+    "_native_batch_norm_legit_no_training": "BatchNormalization",
+    "_softmax": "Softmax",
+    "_safe_softmax": "Softmax",
+    "clone": "Copy",
+    "_to_copy": "Cast",
+    "masked_fill": "Where",
+    "where": "Where",
+    "mean": "ReduceMean",
+    "rsqrt": "Rsqrt",
+    "hardtanh": "Clip",
+    "clamp": "Clip",
+    "clamp_min": "Clip",
+    "maximum": "Max",
+    "minimum": "Min",
+    "hardsigmoid": "HardSigmoid",
+    "softplus": "Softplus",
+    "isnan": "IsNaN",
+    **{
+        name.lower(): name
+        for name in ("Add", "Sub", "Mul", "Div", "Pow", "Sqrt", "Reciprocal", "Erf", "Tanh", "Sigmoid")
+    },
+    **{name.lower(): name for name in ("Exp", "Log", "Relu", "Neg")},
+}
+_FIRST = {"baddbmm": (1, 2, 0), "addmm": (1, 2, 0), "masked_fill": (1, 2, 0)}  # arguments as ONNX has them
+_MADE = {  # kinds that make the same tensor every time
+    *("arange", "full", "full_like", "zeros", "zeros_like", "ones", "ones_like", "new_zeros", "new_ones", "new_full"),
+    *("scalar_tensor", "eye", "linspace", "logspace", "tril_indices", "triu_indices", "empty", "new_empty"),
+}
+_MOVED = {"cat", "stack", "clone", "embedding", "index", "index_select", "gather", "constant_pad_nd", "repeat", "flip"}
+
+
+def steps_of(nodes: fx.Graph, prices: Prices) -> Steps:
+    """The operations of a trace, in its sequence."""
+    operations = {node: number for number, node in enumerate(node for node in nodes.nodes if computes(node))}
+    owners: dict[fx.Node, int | None] = {}
+    weights: set[fx.Node] = set()
+    steps: list[Step] = []
+    lasting: set[int] = set()
+    for node in nodes.nodes:
+        if node.op == "output":
+            lasting = {number for parent in node.all_input_nodes if (number := owners.get(parent)) is not None}
+        elif node in operations:
+            steps.append(_step(node, owners, weights, prices))
+            owners[node] = operations[node]
+        else:
+            origin = node.all_input_nodes[0] if node.op == "call_function" and is_free(node) else None
+            owners[node] = None if origin is None else owners[origin]
+            if node.op == "get_attr" or _is_weight(node) or origin in weights:
+                weights.add(node)
+    return Steps(steps, lasting)
+
+
+def constants(nodes: fx.Graph) -> frozenset[int]:
+    """Operations whose results are the same in every run: tensors of fixed numbers, and what follows from these alone.
+
+    Parts of weights at such places are among them, but not weights of another type: folded, they would take more memory.
+    """
+    fixed: set[fx.Node] = set()
+    weights: set[fx.Node] = set()
+    numbers: set[int] = set()
+    for number, node in _numbered(nodes):
+        parents = node.all_input_nodes
+        if node.op == "get_attr" or _is_weight(node):
+            weights.add(node)
+        if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload) and not is_free(node):
+            continue
+        if is_free(node) or not computes(node):
+            for group in (weights, fixed):
+                if parents and all(parent in group for parent in parents):
+                    group.add(node)
+            continue
+        random = torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
+        inputs_fixed = bool(parents) and all(parent in fixed for parent in parents)
+        kind = full_name(node)
+        looked_up = kind in _MOVED and any(parent in fixed for parent in parents)
+        of_weights = (looked_up or kind in _MOVED) and all(parent in fixed or parent in weights for parent in parents)
+        if not random and (kind in _MADE or inputs_fixed or (parents and of_weights)):
+            fixed.add(node)
+            numbers.add(number)
+    return frozenset(numbers)
+
+
+def _numbered(nodes: fx.Graph) -> Iterator[tuple[int, fx.Node]]:
+    """All nodes, each with the number of operations before it."""
+    number = 0
+    for node in nodes.nodes:
+        yield number, node
+        number += computes(node)
+
+
+def _is_weight(node: fx.Node) -> bool:
+    return type(node.meta.get("desc")).__name__ in ("ParamAOTInput", "BufferAOTInput")
+
+
+def _step(node: fx.Node, owners: dict[fx.Node, int | None], weights: set[fx.Node], prices: Prices) -> Step:
+    cost, name = prices.cost_of(node), full_name(node)
+    arguments: list[Any] = list(node.args)
+    if name in _FIRST and len(arguments) >= 3:
+        arguments = [arguments[place] for place in _FIRST[name]] + arguments[3:]
+    operands = [
+        operand
+        for argument in arguments
+        if isinstance(argument, fx.Node) or (isinstance(argument, int | float) and not isinstance(argument, bool))
+        for operand in _operands(argument, owners, weights)
+    ]
+    placed = {argument for argument in arguments if isinstance(argument, fx.Node)}
+    for parent in node.all_input_nodes:
+        operands += _operands(parent, owners, weights) if parent not in placed else []
+    kind = _STEPS.get(name, name)
+    tensors = tensors_of(value_of(node))
+    shape = tuple(tensors[0].shape) if tensors else ()
+    return Step(kind, tuple(operands), shape, cost.flops, cost.read, cost.written, _axes(node, kind))
+
+
+def _operands(argument: Any, owners: dict[fx.Node, int | None], weights: set[fx.Node]) -> list[Operand]:
+    if not isinstance(argument, fx.Node):
+        return [Operand(None, str(argument), (), None, 0, True, float(argument))]
+    owner, constant = owners[argument], argument in weights
+    tensors = tensors_of(value_of(argument))
+    return [Operand(owner, argument.name, tuple(x.shape), _strides(x), bytes_of(x), constant) for x in tensors]
+
+
+def _strides(tensor: Tensor) -> tuple[int, ...] | None:
+    return None if tensor.is_contiguous() else tuple(tensor.stride())
+
+
+def _axes(node: fx.Node, kind: str) -> tuple[int, ...]:
+    """The axes of a softmax or a reduction."""
+    if kind not in ("Softmax", "ReduceMean") or not isinstance(node.args[0], fx.Node):
+        return ()
+    rank = value_of(node.args[0]).dim()
+    axes: Any = node.args[1] if len(node.args) > 1 else None
+    listed = axes if isinstance(axes, list | tuple) else range(rank) if axes is None else [axes]
+    return tuple(sorted(int(axis) % max(rank, 1) for axis in listed))
