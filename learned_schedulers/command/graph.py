@@ -95,8 +95,8 @@ def main(
     attention: Annotated[
         Literal["fused", "parts"],
         typer.Option(
-            help="Attention of a file or of module:Class, also where it is written as products and a softmax: fused, one "
-            "operation without a matrix of tokens x tokens, or in parts."
+            help="Attention, also where a file or module has it as products and a softmax: fused, one operation "
+            "without a matrix of tokens x tokens, or in parts."
         ),
     ] = "fused",
     costs: Annotated[

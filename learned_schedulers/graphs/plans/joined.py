@@ -128,7 +128,14 @@ def _parts_of(parts: Parts, before: Graph, joins: Joins, places: _Places) -> Par
         np.cumsum([0, *(len(readers) for _, _, readers in rows)]).astype(np.int32),
         np.array([reader for _, _, readers in rows for reader in readers], np.int32),
     )
-    return Parts(np.array([owner for owner, _, _ in rows], np.int64), parts.sizes[at], edges, parts.lasting[at])
+    owners = np.array([owner for owner, _, _ in rows], np.int64)
+    passed_on = [  # what disappears was a copy that the model returns
+        int(places.of[source])
+        for owner in parts.owners[parts.lasting].tolist()
+        if owner in joins.passed
+        for source in places.sources(owner)
+    ]
+    return Parts(owners, parts.sizes[at], edges, parts.lasting[at] | np.isin(owners, passed_on))
 
 
 def _shared_of(shared: SharedWeights, places: _Places) -> tuple[SharedWeights, np.ndarray]:

@@ -8,7 +8,15 @@ from typing import Any
 import torch
 from torch import Tensor, fx
 
-from learned_schedulers.graphs.read.fx_nodes import bytes_of, computes, full_name, is_free, tensors_of, value_of
+from learned_schedulers.graphs.read.fx_nodes import (
+    bytes_of,
+    computes,
+    full_name,
+    has_result,
+    is_free,
+    tensors_of,
+    value_of,
+)
 from learned_schedulers.graphs.read.joins.steps import Operand, Step, Steps
 from learned_schedulers.graphs.read.node_costs import Prices
 
@@ -61,7 +69,6 @@ _MADE = {  # kinds that make the same tensor every time
     *("arange", "full", "full_like", "zeros", "zeros_like", "ones", "ones_like", "new_zeros", "new_ones", "new_full"),
     *("scalar_tensor", "eye", "linspace", "logspace", "tril_indices", "triu_indices", "empty", "new_empty"),
 }
-_MOVED = {"cat", "stack", "clone", "embedding", "index", "index_select", "gather", "constant_pad_nd", "repeat", "flip"}
 
 
 def steps_of(nodes: fx.Graph, prices: Prices) -> Steps:
@@ -86,33 +93,36 @@ def steps_of(nodes: fx.Graph, prices: Prices) -> Steps:
 
 
 def constants(nodes: fx.Graph) -> frozenset[int]:
-    """Operations whose results are the same in every run: tensors of fixed numbers, and what follows from these alone.
+    """Operations whose results are the same in every run: what follows from numbers and weights alone.
 
-    Parts of weights at such places are among them, but not weights of another type: folded, they would take more memory.
+    Integers of weight-only quantisation, and weights as a wider type, stay: folded, they would take more memory.
     """
-    fixed: set[fx.Node] = set()
-    weights: set[fx.Node] = set()
+    fixed: set[fx.Node] = set()  # nodes that never change
     numbers: set[int] = set()
     for number, node in _numbered(nodes):
         parents = node.all_input_nodes
         if node.op == "get_attr" or _is_weight(node):
-            weights.add(node)
-        if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload) and not is_free(node):
-            continue
-        if is_free(node) or not computes(node):
-            for group in (weights, fixed):
-                if parents and all(parent in group for parent in parents):
-                    group.add(node)
+            fixed.add(node)
+        if node.op != "call_function" or not has_result(node):
             continue
         random = torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
-        inputs_fixed = bool(parents) and all(parent in fixed for parent in parents)
-        kind = full_name(node)
-        looked_up = kind in _MOVED and any(parent in fixed for parent in parents)
-        of_weights = (looked_up or kind in _MOVED) and all(parent in fixed or parent in weights for parent in parents)
-        if not random and (kind in _MADE or inputs_fixed or (parents and of_weights)):
+        of_fixed = bool(parents) and all(parent in fixed for parent in parents)
+        if not computes(node):
+            fixed |= {node} if of_fixed else set()
+        elif not random and (full_name(node) in _MADE or (of_fixed and not _widens(node))):
             fixed.add(node)
             numbers.add(number)
     return frozenset(numbers)
+
+
+def _widens(node: fx.Node) -> bool:
+    """Whether a result takes more bytes for a number than a parameter of it, or than integers of eight bits."""
+    results = [x.element_size() for x in tensors_of(value_of(node))]
+    inputs = [x for parent in node.all_input_nodes for x in tensors_of(value_of(parent)) if x.dim()]
+    small = [
+        x.element_size() for x in inputs if x.is_floating_point() or (x.element_size() == 1 and x.dtype != torch.bool)
+    ]
+    return max(results, default=0) > min(small, default=8)
 
 
 def _numbered(nodes: fx.Graph) -> Iterator[tuple[int, fx.Node]]:

@@ -1,7 +1,7 @@
 """Which ONNX operators only look at a tensor in another way: results that share the memory of the first input.
 
-Transpose, Slice, Split, Expand, Gather of a single place, and the operators that change sizes alone. As in torch, a view
-costs nothing, its readers read what they touch, and a Reshape that the strides of a view do not allow is a copy.
+Transpose, Slice, Split, Expand, Gather of a single place, and the operators that change sizes alone. As in torch, a
+view costs nothing, its readers read what they touch, and a Reshape that the strides of a view do not allow is a copy.
 """
 
 from __future__ import annotations

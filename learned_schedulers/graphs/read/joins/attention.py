@@ -1,6 +1,6 @@
-"""Attention in parts: a product, scales and masks, a softmax, another product, and copies that only move its operands.
+"""Attention in parts: a product, scales and masks, a softmax, another product, and copies that only move operands.
 
-A fused kernel reads its operands by their strides, writes (batch, queries, heads, width), and keeps no matrix of scores.
+A fused kernel reads operands by their strides, writes (batch, queries, heads, width), and keeps no matrix of scores.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from learned_schedulers.graphs.read.joins.steps import Join, Operand, Step, Steps
+from learned_schedulers.graphs.read.joins.steps import Join, Operand, Steps, heads_last
 
 _SCORES = {"Add", "Sub", "Mul", "Div", "Where", "Cast", "Max", "Min", "Clip"}  # that scale and mask them
 _SCALES = {"Mul", "Div"}
@@ -112,19 +112,9 @@ def _with_copies(steps: Steps, members: set[int], operands: list[Operand], last:
             members.add(owner)
             waiting += [part.owner for part in step.tensors]
     reader = steps.only_reader(last)
-    if reader is not None and steps[reader].kind == "Copy" and _heads_last(steps[last], steps[reader].inputs[0]):
+    if reader is not None and steps[reader].kind == "Copy" and heads_last(steps[reader].inputs[0]):
         members.add(reader)
     return members
-
-
-def _heads_last(step: Step, view: Operand) -> bool:
-    """Whether a view of (batch, heads, queries, width) is (batch, queries, heads, width)."""
-    if view.strides is None or len(view.shape) != 4 or view.elements != step.elements:
-        return False
-    _, queries, heads, width = view.shape
-    expected = (heads * queries * width, width, queries * width, 1)
-    pairs = zip(view.shape, view.strides, expected, strict=True)
-    return all(size == 1 or stride == other for size, stride, other in pairs)
 
 
 def masks(steps: Steps, joins: list[Join]) -> dict[int, Operand]:

@@ -1,12 +1,13 @@
-"""Normalisations in parts, batch norms behind products, biases of products, and functions of a single tensor in parts."""
+"""Normalisations and functions of one tensor in parts; batch norms, biases and copies behind what takes them in."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from learned_schedulers.graphs.read.joins.steps import Join, Steps
+from learned_schedulers.graphs.read.joins.steps import Join, Steps, heads_last
 
 _LAYERS = {"Conv", "ConvTranspose", "Gemm", "MatMul"}
+_RECURRENT = {"LSTM", "GRU", "RNN"}
 _FUNCTIONS = {
     *("Add", "Sub", "Mul", "Div", "Pow", "Sqrt", "Reciprocal", "Erf", "Tanh", "Sigmoid", "HardSigmoid", "Clip", "Exp"),
     *("Log", "Softplus", "Relu", "Neg", "Cast", "Min", "Max"),
@@ -50,6 +51,17 @@ def biases(steps: Steps) -> Iterator[Join]:
                 if join is not None:
                     yield join
                     break
+
+
+def layouts(steps: Steps) -> dict[int, tuple[int, ...]]:
+    """Copies of what recurrent layers of two directions return -> the layers; libraries write both side by side."""
+    copies: dict[int, tuple[int, ...]] = {}
+    for number, step in enumerate(steps.steps):
+        if step.kind == "Copy" and heads_last(step.inputs[0]):
+            layer = steps.computed(step.inputs[0], _RECURRENT)
+            if layer is not None:
+                copies[number] = (layer,)
+    return copies
 
 
 def normalisations(steps: Steps) -> Iterator[Join]:
@@ -114,7 +126,7 @@ def functions(steps: Steps) -> Iterator[Join]:
     """Operations element by element that together are a function of one tensor, which several of them read."""
     for number in reversed(range(len(steps))):
         step = steps[number]
-        if step.kind not in _FUNCTIONS or len(step.tensors) < 2 and step.kind not in ("Mul", "Div"):
+        if step.kind not in _FUNCTIONS or (len(step.tensors) < 2 and step.kind not in ("Mul", "Div")):
             continue
         members = _function(steps, number)
         kinds = {steps[i].kind for i in members}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from learned_schedulers.graphs.read.joins.attention import attentions, masks
-from learned_schedulers.graphs.read.joins.layers import biases, folded_norms, functions, normalisations
+from learned_schedulers.graphs.read.joins.layers import biases, folded_norms, functions, layouts, normalisations
 from learned_schedulers.graphs.read.joins.steps import Join, Operand, Steps
 
 
@@ -28,7 +28,8 @@ def recognised(steps: Steps, constants: frozenset[int] = frozenset(), attention:
     truths = masks(steps, joins)
     passed = {number: () if truth.owner is None else (truth.owner,) for number, truth in truths.items()}
     joins = [_with_truths(steps, join, truths) if join.kind == "attention" else join for join in joins]
-    return Joins(tuple(joins), passed | dict.fromkeys(constants, ()))
+    copies = {number: layers for number, layers in layouts(steps).items() if number not in used}
+    return Joins(tuple(joins), passed | copies | dict.fromkeys(constants, ()))
 
 
 def _candidates(steps: Steps, attention: bool) -> Iterator[Join]:

@@ -1,4 +1,4 @@
-"""Operations in a form that torch modules and ONNX files share, so that groups of them are recognised in the same way."""
+"""Operations in a form that torch modules and ONNX files share, so that groups are recognised alike in both."""
 
 from __future__ import annotations
 
@@ -116,5 +116,11 @@ class Steps:
         return Join(kind, (*inner, last), flops, read, self[last].written)
 
 
-def is_dense(operand: Operand) -> bool:
-    return operand.strides is None
+def heads_last(view: Operand) -> bool:
+    """Whether a view is (a, b, heads, width) of a dense (a, heads, b, width), so that a kernel can write it so."""
+    if view.strides is None or len(view.shape) != 4:
+        return False
+    _, second, heads, width = view.shape
+    expected = (heads * second * width, width, second * width, 1)
+    pairs = zip(view.shape, view.strides, expected, strict=True)
+    return all(size == 1 or stride == other for size, stride, other in pairs)
