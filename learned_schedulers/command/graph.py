@@ -21,7 +21,7 @@ from learned_schedulers.graphs.devices.timeline import Timeline, timeline
 from learned_schedulers.graphs.plans import summary
 from learned_schedulers.graphs.plans.best import By, Trial, chosen, trials, why_nothing_fits
 from learned_schedulers.graphs.plans.named_module import NamedModule
-from learned_schedulers.graphs.plans.sources import Nodes, Source, on_cores, on_devices, read_file
+from learned_schedulers.graphs.plans.sources import Source, on_cores, on_devices, read_file
 from learned_schedulers.graphs.plans.trace import trace
 from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.graphs.read.cost_rules import unpriced_text
@@ -349,7 +349,7 @@ def _content(name: str, problem: Problem, source: Source, best: Trial, times: Ti
     """Content of an output file."""
     assert best.order is not None and best.placement is not None
     if name == "split":
-        nodes = source.nodes or Nodes(source.names, source.ids, np.arange(len(problem)))
+        nodes = source.listed
         return split_of(nodes.ids, best.placement[nodes.owners], problem.devices, nodes.names).encode()
     if name == "trace":
         return trace(times, source.names, source.graph.kinds).encode()

@@ -46,7 +46,12 @@ class Source:
     notes: tuple[str, ...] = ()  # sentences about what was assumed: sizes, branches, steps, losses
     shared: SharedWeights = NO_SHARED
     results: Parts | None = None  # of the problem
-    nodes: Nodes | None = None  # that a split lists; None: the operations of the graph
+    nodes: Nodes | None = None  # of the model; None: those of the graph
+
+    @property
+    def listed(self) -> Nodes:
+        """The operations that a split lists."""
+        return self.nodes or Nodes(self.names, self.ids, np.arange(len(self.graph)))
 
 
 def on_devices(
