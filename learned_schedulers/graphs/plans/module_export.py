@@ -30,7 +30,7 @@ from learned_schedulers.graphs.plans.sources import Source
 from learned_schedulers.graphs.plans.torch_errors import cause_and_remedy
 from learned_schedulers.graphs.read.export import Traced, Way, graph_of_fx, traced
 from learned_schedulers.graphs.read.fx_nodes import computes
-from learned_schedulers.graphs.read.fx_steps import KINDS, constants, steps_of
+from learned_schedulers.graphs.read.fx_steps import KINDS, fixed_nodes, numbered, steps_of
 from learned_schedulers.graphs.read.joins.recognised import recognised
 from learned_schedulers.graphs.read.losses import loss_of
 from learned_schedulers.graphs.read.module_memory import Optimiser, memory_of
@@ -72,9 +72,10 @@ def export_module(
     source = source_of(named, trace, prices, optimizer)
     if eager or in_parts or training:
         return source
-    fixed = constants(trace.nodes)
-    joins = recognised(steps_of(trace.nodes, prices), fixed, attention)
-    return joined(source, joins, KINDS, len(fixed))
+    fixed, numbers = fixed_nodes(trace.nodes), numbered(trace.nodes)
+    constants = frozenset(number for node, number in numbers.items() if node in fixed)
+    joins = recognised(steps_of(trace.nodes, prices, fixed), constants, attention)
+    return joined(source, joins, KINDS, len(constants))
 
 
 def trace_with_weights(named: str, inputs: Sequence[str], training: bool, way: Way) -> Traced:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Set
 from typing import Any
 
 import torch
@@ -23,6 +23,7 @@ from learned_schedulers.graphs.read.node_costs import Prices
 KINDS = {  # of groups -> torch's operator of this kind
     "attention": "scaled_dot_product_attention",
     "linear": "addmm",
+    "group_norm": "native_group_norm",
     "layer_norm": "native_layer_norm",
     "rms_norm": "_fused_rms_norm",
     "gelu": "gelu",
@@ -71,48 +72,49 @@ _MADE = {  # kinds that make the same tensor every time
 }
 
 
-def steps_of(nodes: fx.Graph, prices: Prices) -> Steps:
-    """The operations of a trace, in its sequence."""
-    operations = {node: number for number, node in enumerate(node for node in nodes.nodes if computes(node))}
+def steps_of(nodes: fx.Graph, prices: Prices, fixed: Set[fx.Node]) -> Steps:
+    """The operations of a trace, in its sequence. fixed: nodes that never change (`fixed_nodes`)."""
+    operations = numbered(nodes)
     owners: dict[fx.Node, int | None] = {}
-    weights: set[fx.Node] = set()
     steps: list[Step] = []
     lasting: set[int] = set()
     for node in nodes.nodes:
         if node.op == "output":
             lasting = {number for parent in node.all_input_nodes if (number := owners.get(parent)) is not None}
         elif node in operations:
-            steps.append(_step(node, owners, weights, prices))
-            owners[node] = operations[node]
+            steps.append(_step(node, owners, fixed, prices))
+            owners[node] = None if node in fixed else operations[node]
         else:
             origin = node.all_input_nodes[0] if node.op == "call_function" and is_free(node) else None
             owners[node] = None if origin is None else owners[origin]
-            if node.op == "get_attr" or _is_weight(node) or origin in weights:
-                weights.add(node)
     return Steps(steps, lasting)
 
 
-def constants(nodes: fx.Graph) -> frozenset[int]:
-    """Operations whose results are the same in every run: what follows from numbers and weights alone.
+def numbered(nodes: fx.Graph) -> dict[fx.Node, int]:
+    """The operations of a trace with their numbers."""
+    return {node: number for number, node in enumerate(node for node in nodes.nodes if computes(node))}
+
+
+def fixed_nodes(nodes: fx.Graph) -> frozenset[fx.Node]:
+    """Weights, and nodes whose results are the same in every run: what follows from numbers and weights alone.
 
     Integers of weight-only quantisation, and weights as a wider type, stay: folded, they would take more memory.
     """
-    fixed: set[fx.Node] = set()  # nodes that never change
-    numbers: set[int] = set()
-    for number, node in _numbered(nodes):
+    weights: set[fx.Node] = set()  # and what follows from them
+    numbers: set[fx.Node] = set()  # what follows from numbers alone
+    for node in nodes.nodes:
         parents = node.all_input_nodes
-        if node.op == "get_attr" or _is_weight(node):
-            fixed.add(node)
+        if node.op == "get_attr" or type(node.meta.get("desc")).__name__ in ("ParamAOTInput", "BufferAOTInput"):
+            weights.add(node)
         if node.op != "call_function" or not has_result(node):
             continue
-        random = torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
-        of_fixed = bool(parents) and all(parent in fixed for parent in parents)
-        if not computes(node):
-            fixed |= {node} if of_fixed else set()
-        elif not random and (full_name(node) in _MADE or (of_fixed and not _widens(node))):
-            fixed.add(node)
-            numbers.add(number)
-    return frozenset(numbers)
+        if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
+            continue
+        if full_name(node) in _MADE or (parents and all(parent in numbers for parent in parents)):
+            numbers.add(node)
+        elif parents and all(parent in weights or parent in numbers for parent in parents):
+            weights |= set() if computes(node) and _widens(node) else {node}
+    return frozenset(weights | numbers)
 
 
 def _widens(node: fx.Node) -> bool:
@@ -125,19 +127,7 @@ def _widens(node: fx.Node) -> bool:
     return max(results, default=0) > min(small, default=8)
 
 
-def _numbered(nodes: fx.Graph) -> Iterator[tuple[int, fx.Node]]:
-    """All nodes, each with the number of operations before it."""
-    number = 0
-    for node in nodes.nodes:
-        yield number, node
-        number += computes(node)
-
-
-def _is_weight(node: fx.Node) -> bool:
-    return type(node.meta.get("desc")).__name__ in ("ParamAOTInput", "BufferAOTInput")
-
-
-def _step(node: fx.Node, owners: dict[fx.Node, int | None], weights: set[fx.Node], prices: Prices) -> Step:
+def _step(node: fx.Node, owners: dict[fx.Node, int | None], fixed: Set[fx.Node], prices: Prices) -> Step:
     cost, name = prices.cost_of(node), full_name(node)
     arguments: list[Any] = list(node.args)
     if name in _FIRST and len(arguments) >= 3:
@@ -146,21 +136,21 @@ def _step(node: fx.Node, owners: dict[fx.Node, int | None], weights: set[fx.Node
         operand
         for argument in arguments
         if isinstance(argument, fx.Node) or (isinstance(argument, int | float) and not isinstance(argument, bool))
-        for operand in _operands(argument, owners, weights)
+        for operand in _operands(argument, owners, fixed)
     ]
     placed = {argument for argument in arguments if isinstance(argument, fx.Node)}
     for parent in node.all_input_nodes:
-        operands += _operands(parent, owners, weights) if parent not in placed else []
+        operands += _operands(parent, owners, fixed) if parent not in placed else []
     kind = _STEPS.get(name, name)
     tensors = tensors_of(value_of(node))
     shape = tuple(tensors[0].shape) if tensors else ()
     return Step(kind, tuple(operands), shape, cost.flops, cost.read, cost.written, _axes(node, kind))
 
 
-def _operands(argument: Any, owners: dict[fx.Node, int | None], weights: set[fx.Node]) -> list[Operand]:
+def _operands(argument: Any, owners: dict[fx.Node, int | None], fixed: Set[fx.Node]) -> list[Operand]:
     if not isinstance(argument, fx.Node):
         return [Operand(None, str(argument), (), None, 0, True, float(argument))]
-    owner, constant = owners[argument], argument in weights
+    owner, constant = owners[argument], argument in fixed
     tensors = tensors_of(value_of(argument))
     return [Operand(owner, argument.name, tuple(x.shape), _strides(x), bytes_of(x), constant) for x in tensors]
 

@@ -12,6 +12,7 @@ from learned_schedulers.graphs.read.onnx_walk import COPY, Listing
 KINDS = {  # of groups -> ONNX's own operator of this kind, or ONNX Runtime's
     "attention": "Attention",
     "linear": "Gemm",
+    "group_norm": "GroupNormalization",
     "layer_norm": "LayerNormalization",
     "rms_norm": "SimplifiedLayerNormalization",
     "gelu": "Gelu",

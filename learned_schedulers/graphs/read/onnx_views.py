@@ -1,7 +1,8 @@
 """Which ONNX operators only look at a tensor in another way: results that share the memory of the first input.
 
-Transpose, Slice, Split, Expand, Gather of a single place, and the operators that change sizes alone. As in torch, a
-view costs nothing, its readers read what they touch, and a Reshape that the strides of a view do not allow is a copy.
+Transpose, Slice, Split, Expand, Gather of a single place, a Cast to the same type, and the operators that change sizes
+alone. As in torch, a view costs nothing, its readers read what they touch, and a Reshape that the strides of a view do
+not allow is a copy.
 """
 
 from __future__ import annotations
@@ -18,20 +19,23 @@ from learned_schedulers.graphs.read.onnx_values import Value, dense_strides, is_
 Strides = tuple[int, ...]
 
 
-def views_of(node: Any, inputs: Sequence[Value | None], shapes: Sequence[tuple[int, ...]]) -> list[Strides] | None:
-    """Strides of the node's results, of these shapes, in elements; None if they are not views of the first input."""
+def views_of(node: Any, inputs: Sequence[Value | None], results: Sequence[Value]) -> list[Strides] | None:
+    """Strides of the node's results, in elements; None if they are not views of the first input."""
     first = inputs[0] if inputs else None
     if node.domain not in ("", "ai.onnx") or node.op_type not in _VIEWS or first is None or not first.complete:
         return None
     if first.items is not None or first.roots is not None:
         return None
+    if node.op_type == "Cast" and results[0].kind != first.kind:
+        return None
+    shapes = [result.sizes for result in results]
     attributes = {attribute.name: attribute for attribute in node.attribute}
     numbers = [None if value is None or value.data is None else value.data.reshape(-1).tolist() for value in inputs]
     try:
         parts = _VIEWS[node.op_type](_layout(first), attributes, numbers, shapes)
     except (ValueError, IndexError, TypeError):  # what data decide, or what its input's strides do not allow
         return None
-    if parts is None or [part.shape for part in parts] != list(shapes):
+    if parts is None or [part.shape for part in parts] != shapes:
         return None
     return [part.strides for part in parts]
 
@@ -85,9 +89,8 @@ def _split(x: np.ndarray, attributes: Any, numbers: Any, shapes: Any) -> list[np
     return [x[(*before, slice(begin, end))] for begin, end in zip([0, *ends], ends, strict=False)]
 
 
-RESIZED = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout"}
 _VIEWS = {
-    **dict.fromkeys(RESIZED, _resized),
+    **dict.fromkeys(("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout", "Cast"), _resized),
     "Transpose": _transpose,
     "Expand": _expand,
     "Gather": _gather,

@@ -176,7 +176,7 @@ class Walk:
         first = inputs[0] if inputs else None
         if first is None or not all(results[name].complete for name in names):
             return False
-        strides = views_of(node, inputs, [results[name].sizes for name in names])
+        strides = views_of(node, inputs, [results[name] for name in names])
         if strides is not None:
             scope.update({n: as_view(results[n], first, part) for n, part in zip(names, strides, strict=True)})
         elif full_name(node) in _FREE:

@@ -65,8 +65,12 @@ def layouts(steps: Steps) -> dict[int, tuple[int, ...]]:
 
 
 def normalisations(steps: Steps) -> Iterator[Join]:
-    """Layer normalisation, and that by the mean square alone."""
+    """Layer normalisation, that by the mean square alone, and that of groups whose weights stand behind it."""
     for number, step in enumerate(steps.steps):
+        if step.kind == "InstanceNormalization" and (behind := _weighted(steps, number)):
+            join = steps.join("group_norm", {number} | behind, step.flops)
+            if join is not None:
+                yield join
         if step.kind in ("Sqrt", "Rsqrt") and (members := _variance(steps, number)) is not None:
             members |= _scaled(steps, number, members)
             exit_step = max(members)
@@ -113,13 +117,25 @@ def _scaled(steps: Steps, root: int, members: set[int]) -> set[int]:
             pass
         elif step.kind in ("Div", "Mul") and not divided:
             divided = True
-        elif step.kind in ("Mul", "Add") and divided and len(others) == 1 and others[0].constant:
-            pass
-        elif step.kind != "Cast" or not divided:
+        else:
             break
         scaled.add(reader)
         tail = reader
-    return scaled
+    return scaled | _weighted(steps, tail) if divided else scaled
+
+
+def _weighted(steps: Steps, tail: int) -> set[int]:
+    """Products and sums with weights behind a normalisation, and changes of type between them."""
+    members: set[int] = set()
+    while (reader := steps.only_reader(tail)) is not None:
+        step = steps[reader]
+        others = [operand for operand in step.inputs if operand.owner != tail]
+        weighted = step.kind in ("Mul", "Add") and len(others) == 1 and others[0].constant
+        if not weighted and step.kind != "Cast":
+            break
+        members.add(reader)
+        tail = reader
+    return members
 
 
 def functions(steps: Steps) -> Iterator[Join]:
