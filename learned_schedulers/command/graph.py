@@ -304,7 +304,8 @@ def _read(model: str, sizes: list[str], inputs: list[str], options: dict[str, An
         from learned_schedulers.graphs.plans.module_export import export_module  # slow to import: torch's tracers
 
         return export_module(model, inputs, **{"training": False, "eager": eager} | options)
-    if unfit := [name for name in options if name not in ("in_parts", "attention")]:
+    of_files = {"in_parts", "attention"} if path.suffix.lower() == ".onnx" else {"in_parts"}
+    if unfit := [name for name in options if name not in of_files]:
         words = ", ".join(f"--{name}" for name in unfit)
         raise ValueError(
             f"{model}: {words}: for module:Class alone; leave it out, because a file has its own operations"
@@ -315,7 +316,8 @@ def _read(model: str, sizes: list[str], inputs: list[str], options: dict[str, An
         if not name or not number.isdecimal() or not 0 < int(number) < 2**31:
             raise ValueError(f"--size {text}: write the dimension's name and an integer above 0, like batch=8")
         dimensions[name] = int(number)
-    return read_file(path, dimensions, dict(_shape_of(text) for text in inputs), options.get("attention", True))
+    shapes = dict(_shape_of(text) for text in inputs)
+    return read_file(path, dimensions, shapes, options.get("attention", True), options.get("in_parts", False))
 
 
 def _shape_of(text: str) -> tuple[str, tuple[int, ...]]:

@@ -88,16 +88,17 @@ def read_file(
     dimensions: Mapping[str, int],
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     attention: bool = True,
+    eager: bool = False,
 ) -> Source:
     """The graph of an ONNX file or a workload, by the suffix. Raises ValueError that names file and node.
 
-    dimensions, shapes: of an ONNX file, as of `read_with_names`; attention: as one operation, also where the file has
-    its products and softmax.
+    dimensions, shapes: of an ONNX file, as of `read_with_names`; eager: every node of it counts; otherwise views cost
+    nothing, and nodes that runtimes compute as one are one operation, also those of attention where `attention` is.
     """
     if path.suffix.lower() == ".onnx":
         from learned_schedulers.graphs.plans.joined import joined
 
-        read = read_with_names(path, dimensions=dimensions, shapes=shapes, joins=True, attention=attention)
+        read = read_with_names(path, dimensions=dimensions, shapes=shapes, joins=not eager, attention=attention)
         source = Source(
             read.graph,
             read.names,
