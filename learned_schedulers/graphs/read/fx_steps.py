@@ -22,6 +22,7 @@ from learned_schedulers.graphs.read.node_costs import Prices
 
 KINDS = {  # of groups -> torch's operator of this kind
     "attention": "scaled_dot_product_attention",
+    "softmax": "_softmax",
     "linear": "addmm",
     "group_norm": "native_group_norm",
     "layer_norm": "native_layer_norm",

@@ -11,6 +11,7 @@ from learned_schedulers.graphs.read.onnx_walk import COPY, Listing
 
 KINDS = {  # of groups -> ONNX's own operator of this kind, or ONNX Runtime's
     "attention": "Attention",
+    "softmax": "Softmax",
     "linear": "Gemm",
     "group_norm": "GroupNormalization",
     "layer_norm": "LayerNormalization",

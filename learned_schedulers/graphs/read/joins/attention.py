@@ -28,6 +28,17 @@ def attentions(steps: Steps) -> Iterator[Join]:
                 yield join
 
 
+def guarded(steps: Steps) -> Iterator[Join]:
+    """Each softmax with what makes its rows 0 whose keys are all masked, as torch's own has it."""
+    for number, step in enumerate(steps.steps):
+        members = {number}
+        if step.kind == "Softmax" and steps.only_reader(number) is None and number not in steps.lasting:
+            choice = _guard(steps, number, members)
+            join = None if choice is None else steps.join("softmax", members | {choice}, step.flops)
+            if join is not None:
+                yield join
+
+
 def _around(steps: Steps, softmax: int) -> set[int] | None:
     """The operations of the attention around a softmax."""
     members = {softmax}
@@ -122,7 +133,7 @@ def masks(steps: Steps, joins: list[Join]) -> dict[int, Operand]:
 
     A kernel takes truth values as they are.
     """
-    inside = {number for join in joins for number in join.members}
+    inside = {number for join in joins if join.kind == "attention" for number in join.members}
     places: dict[int, Operand] = {}
     for number, step in enumerate(steps.steps):
         if step.kind == "Where" and number not in inside and steps.inside(number, inside):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from learned_schedulers.graphs.read.joins.attention import attentions, masks
+from learned_schedulers.graphs.read.joins.attention import attentions, guarded, masks
 from learned_schedulers.graphs.read.joins.layers import biases, folded_norms, functions, layouts, normalisations
 from learned_schedulers.graphs.read.joins.steps import Join, Operand, Steps
 
@@ -35,7 +35,7 @@ def recognised(steps: Steps, constants: frozenset[int] = frozenset(), attention:
 def _candidates(steps: Steps, attention: bool) -> Iterator[Join]:
     if attention:
         yield from attentions(steps)
-    for pattern in (folded_norms, normalisations, functions, biases):
+    for pattern in (guarded, folded_norms, normalisations, functions, biases):
         yield from pattern(steps)
 
 
