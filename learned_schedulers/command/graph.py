@@ -152,7 +152,9 @@ def main(
     The command prints each method's predicted makespan, compared with one device and with a lower bound. Then it prints
     the work of each device in the best schedule, and the memory that it needs. Run times of operations follow from the
     device's peak rates (real operations take longer), for products by the type of their numbers, or they are the
-    profiled times of a workload; the link gives the time of transfers. torch.cond is priced as its more expensive
+    profiled times of a workload; the link gives the time of transfers. Operations that runtimes compute as one
+    (attention in parts, normalisations, activations) count as one, except in a training step and for a module on cores;
+    a split lists them all. torch.cond is priced as its more expensive
     branch, a while_loop as a single step. Nothing runs on a device, and no content of a file runs as code. But
     module:Class imports your module, which runs its code.
 

@@ -20,7 +20,7 @@ def joined(source: Source, joins: Joins, kinds: Mapping[str, str], constants: in
     A split still lists the n operations (`Source.nodes`). kinds: names of the groups' kinds; constants: number of the
     operations that disappear because their results never change, for the note.
     """
-    if not joins.groups and not joins.passed:
+    if (not joins.groups and not joins.passed) or len(joins.passed) == len(source.graph):
         return source
     places = _Places(source.graph, joins)
     new_graph = _graph_of(source, joins, kinds, places)
@@ -58,8 +58,9 @@ class _Places:
         place = {number: k for k, number in enumerate(remaining)}
         self.exits = np.array(remaining, np.int64)
         self.of = np.array([place.get(int(exits[number]), -1) for number in range(n)], np.int64)
+        offsets, children = before.children.offsets, before.children.targets
         for number in sorted(joins.passed, reverse=True):  # with the first operation that reads it
-            self.of[number] = min((self.of[reader] for reader in self.readers([number])), default=0)
+            self.of[number] = min(self.of[children[offsets[number] : offsets[number + 1]]], default=0)
 
     def readers(self, numbers: list[int]) -> Iterator[int]:
         """The operations that read these results, in place of those that disappear those that read theirs."""

@@ -3,7 +3,8 @@
 The rules are those of `export.py`: a node whose inputs are all constants is a constant, as if it were folded, and its
 bytes count as `bytes_kept` of the first operation that reads it. A node without cost (Reshape, Identity, Dropout at
 inference) belongs to the operation whose result it passes on. The graph's inputs are ready. onnx_walk.py lists the
-operations, onnx_costs.py prices them.
+operations, onnx_costs.py prices them; which nodes are views, and which ones runtimes compute as one: onnx_views.py and
+onnx_steps.py.
 """
 
 from __future__ import annotations
@@ -90,7 +91,11 @@ def read_with_names(
     written_bytes = onnx_graph.bytes_written.astype(np.float64)
     results = Parts(np.arange(len(onnx_graph)), written_bytes, onnx_graph.children, lasting)
     shared = _shared(listing.reads, places)
-    groups = recognised(steps_of(listing, parts_of(outputs)), attention=attention) if joins else Joins((), {})
+    groups = (
+        recognised(steps_of(listing, parts_of(outputs), opsets.get("", 1)), attention=attention)
+        if joins
+        else Joins((), {})
+    )
     return NamedGraph(onnx_graph, names, tuple(listing.unpriced), tuple(walk.notes), shared, results, groups)
 
 

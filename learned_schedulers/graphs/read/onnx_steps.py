@@ -24,17 +24,17 @@ KINDS = {  # of groups -> ONNX's own operator of this kind, or ONNX Runtime's
 _STEPS = {"com.microsoft::MultiHeadAttention": "Attention", "com.microsoft::GroupQueryAttention": "Attention"}
 
 
-def steps_of(listing: Listing, outputs: Iterable[Value]) -> Steps:
-    """The listed operations. outputs: of the model."""
+def steps_of(listing: Listing, outputs: Iterable[Value], opset: int) -> Steps:
+    """The listed operations. outputs: of the model; opset: its version of ONNX's operators."""
     calls = zip(listing.kinds, listing.costs, listing.calls, strict=True)
     sources: list[list[int]] = [[] for _ in listing.kinds]
     for source, target in listing.edges:
         sources[target].append(source)
-    steps = [_step(kind, cost, call, sources[number]) for number, (kind, cost, call) in enumerate(calls)]
+    steps = [_step(kind, cost, call, sources[number], opset) for number, (kind, cost, call) in enumerate(calls)]
     return Steps(steps, {value.owner for value in outputs if value.owner is not None})
 
 
-def _step(kind: str, cost: tuple[float, int, int, int], call: Call | None, sources: list[int]) -> Step:
+def _step(kind: str, cost: tuple[float, int, int, int], call: Call | None, sources: list[int], opset: int) -> Step:
     flops, read, written, _ = cost
     if call is None:  # nothing is known of its inputs but who computes them
         inputs = tuple(Operand(source, str(source), (), None, 0) for source in sources)
@@ -46,7 +46,7 @@ def _step(kind: str, cost: tuple[float, int, int, int], call: Call | None, sourc
     operands = [_operand(call.node.input[place], value) for place, value in enumerate(call.inputs) if value is not None]
     listed = {operand.owner for operand in operands}
     operands += [Operand(source, str(source), (), None, 0) for source in sources if source not in listed]
-    return Step(kind, tuple(operands), shape, flops, read, written, _axes(kind, call))
+    return Step(kind, tuple(operands), shape, flops, read, written, _axes(kind, call, opset))
 
 
 def _operand(name: str, value: Value) -> Operand:
@@ -61,16 +61,17 @@ def _is_number(value: Value) -> bool:
     return value.data is not None and value.data.size == 1 and value.data.dtype.kind in "fiub"
 
 
-def _axes(kind: str, call: Call) -> tuple[int, ...]:
+def _axes(kind: str, call: Call, opset: int) -> tuple[int, ...]:
     """The axes of a softmax or a reduction."""
     if kind not in ("Softmax", "ReduceMean") or not call.inputs or call.inputs[0] is None:
         return ()
-    rank = len(call.sizes(0))
-    second = call.input(1)
+    rank, second = len(call.sizes(0)), call.input(1)
+    if kind == "Softmax" and opset < 13:  # all dimensions from the axis on
+        return tuple(range(int(call.attribute("axis", 1)) % max(rank, 1), rank))
     if kind == "Softmax":
         axes = [call.attribute("axis", -1)]
+    elif second is not None:
+        axes = second.data.reshape(-1).tolist() if second.data is not None else []
     else:
-        axes = list(call.attribute("axes", [])) or (
-            second.data.reshape(-1).tolist() if second and second.data is not None else []
-        )
+        axes = list(call.attribute("axes", []))
     return tuple(sorted(int(axis) % max(rank, 1) for axis in axes or range(rank)))

@@ -33,7 +33,13 @@ def views_of(node: Any, inputs: Sequence[Value | None], results: Sequence[Value]
     numbers = [None if value is None or value.data is None else value.data.reshape(-1).tolist() for value in inputs]
     try:
         parts = _VIEWS[node.op_type](_layout(first), attributes, numbers, shapes)
-    except (ValueError, IndexError, TypeError):  # what data decide, or what its input's strides do not allow
+    except (
+        ValueError,
+        IndexError,
+        TypeError,
+        ZeroDivisionError,
+        OverflowError,
+    ):  # what data decide, or what its input's strides do not allow
         return None
     if parts is None or [part.shape for part in parts] != shapes:
         return None

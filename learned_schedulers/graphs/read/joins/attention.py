@@ -12,6 +12,7 @@ from learned_schedulers.graphs.read.joins.steps import Join, Operand, Steps, hea
 
 _SCORES = {"Add", "Sub", "Mul", "Div", "Where", "Cast", "Max", "Min", "Clip"}  # that scale and mask them
 _SCALES = {"Mul", "Div"}
+_LONGEST = 16  # operations between a product and a softmax
 
 
 def attentions(steps: Steps) -> Iterator[Join]:
@@ -85,7 +86,7 @@ def _guard(steps: Steps, tail: int, members: set[int]) -> int | None:
 
 def _first_product(steps: Steps, number: int, members: set[int]) -> int | None:
     """The product of queries and keys before a softmax; what scales and masks the scores is a member."""
-    for operand in steps[number].inputs:
+    for operand in steps[number].inputs if len(members) <= _LONGEST else ():
         owner = operand.owner
         if owner is None or operand.strides is not None or not steps.inside(owner, members):
             continue
