@@ -30,10 +30,10 @@ def joined(source: Source, joins: Joins, kinds: Mapping[str, str], constants: in
         place = places.of[number]
         if of_type and number not in joins.passed:
             new_types[place] = new_types[place] or of_type
-    shared, moved = _shared_of(source.shared, places)
+    shared, kept_bytes = _shared_of(source.shared, new_graph.bytes_kept, places)
     return replace(
         source,
-        graph=replace(new_graph, bytes_kept=new_graph.bytes_kept + moved),
+        graph=replace(new_graph, bytes_kept=kept_bytes),
         names=_names_of(source, joins, kinds, places),
         ids=np.arange(len(new_graph)),
         types=tuple(new_types) if source.types else (),
@@ -139,8 +139,8 @@ def _parts_of(parts: Parts, before: Graph, joins: Joins, places: _Places) -> Par
     return Parts(owners, parts.sizes[at], edges, parts.lasting[at] | np.isin(owners, passed_on))
 
 
-def _shared_of(shared: SharedWeights, places: _Places) -> tuple[SharedWeights, np.ndarray]:
-    """Reads of weights by the new operations, and the bytes that move to another first reader, (n,) int64."""
+def _shared_of(shared: SharedWeights, kept_bytes: np.ndarray, places: _Places) -> tuple[SharedWeights, np.ndarray]:
+    """Reads of weights by the new operations, and the bytes that they keep, (n,) int64: a weight's first reader."""
     readers: dict[int, set[int]] = {}
     sizes: dict[int, int] = {}
     first: dict[int, int] = {}
@@ -148,11 +148,12 @@ def _shared_of(shared: SharedWeights, places: _Places) -> tuple[SharedWeights, n
     for weight, reader, origin, size in rows:
         readers.setdefault(weight, set()).update((int(places.of[reader]), int(places.of[origin])))
         sizes[weight], first[weight] = int(size), int(places.of[origin])
-    moved = np.zeros(len(places.exits), np.int64)
+    kept_bytes = kept_bytes.copy()
     for weight, numbers in readers.items():
-        moved[first[weight]] -= sizes[weight]
-        moved[min(numbers)] += sizes[weight]
-    return SharedWeights.of((sorted(readers[weight]), sizes[weight]) for weight in readers), moved
+        moved = min(sizes[weight], int(kept_bytes[first[weight]]))  # of a weight that was first read in part, the part
+        kept_bytes[first[weight]] -= moved
+        kept_bytes[min(numbers)] += moved
+    return SharedWeights.of((sorted(readers[weight]), sizes[weight]) for weight in readers), kept_bytes
 
 
 def _notes(source: Source, joins: Joins, kinds: Mapping[str, str], constants: int) -> Iterator[str]:

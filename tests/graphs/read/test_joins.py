@@ -263,6 +263,23 @@ def test_a_masked_softmax_with_a_guard() -> None:
     assert parts.graph.kinds == ("Abs", "MatMul", "Mul", "Softmax", "MatMul")
 
 
+def test_a_weight_that_another_operation_reads_first_now() -> None:
+    """A group takes the place of its last operation."""
+    weights = {"w": np.zeros((64, 64), np.float32), "b": np.ones(64, np.float32)}
+    nodes = [
+        node("MatMul", ["x", "w"], "first"),
+        node("MatMul", ["x", "w"], "second"),
+        node("Exp", ["second"], "e"),
+        node("Add", ["first", "b"], "f"),
+        node("Sub", ["e", "f"], "y"),
+    ]
+    source = read_file(file_of(nodes, [8, 64], weights), {})
+    assert source.graph.kinds == ("MatMul", "Exp", "Gemm", "Sub")
+    assert source.graph.bytes_kept.tolist() == [4 * 64 * 64, 0, 4 * 64, 0]
+    assert source.shared.readers.tolist() == [2] and source.shared.firsts.tolist() == [0]
+    assert source.graph.children.sources.tolist() == [0, 1, 2] and source.listed.owners.tolist() == [2, 0, 1, 2, 3]
+
+
 def test_views_of_a_file_cost_nothing_and_readers_read_what_they_touch() -> None:
     numbers = {"i": np.array(1), "b": np.array([2]), "e": np.array([30]), "s": np.array([0]), "flat": np.array([-1])}
     constants = {name: value.astype(np.int64) for name, value in numbers.items()}
