@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from learned_schedulers.graphs.read.joins.steps import Operand, Step, Steps
-from learned_schedulers.graphs.read.onnx_costs import Call, full_name
+from learned_schedulers.graphs.read.onnx_costs import Call, full_name, letters
 from learned_schedulers.graphs.read.onnx_values import Value
 from learned_schedulers.graphs.read.onnx_walk import COPY, Listing
 
@@ -42,11 +42,19 @@ def _step(kind: str, cost: tuple[float, int, int, int], call: Call | None, sourc
     values = [value for value in call.outputs if value is not None]
     shape = values[0].sizes if values and values[0].items is None else ()
     name = full_name(call.node)
-    kind = "Copy" if kind == COPY else _STEPS.get(name, name)
+    kind = "Copy" if kind == COPY else "MatMul" if _is_product(call) else _STEPS.get(name, name)
     operands = [_operand(call.node.input[place], value) for place, value in enumerate(call.inputs) if value is not None]
     listed = {operand.owner for operand in operands}
     operands += [Operand(source, str(source), (), None, 0) for source in sources if source not in listed]
     return Step(kind, tuple(operands), shape, flops, read, written, _axes(kind, call, opset))
+
+
+def _is_product(call: Call) -> bool:
+    """Whether an Einsum multiplies two tensors and sums over the last dimension of the first one."""
+    if call.node.op_type != "Einsum" or len(call.inputs) != 2:
+        return False
+    terms, result = letters(call)
+    return bool(terms[0]) and terms[0][-1] in terms[1] and terms[0][-1] not in result
 
 
 def _operand(name: str, value: Value) -> Operand:

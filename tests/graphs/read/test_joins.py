@@ -263,6 +263,21 @@ def test_a_masked_softmax_with_a_guard() -> None:
     assert parts.graph.kinds == ("Abs", "MatMul", "Mul", "Softmax", "MatMul")
 
 
+@pytest.mark.parametrize(("values", "kinds"), [
+    ("bhqk,bkhd->bqhd", ("Tanh", "Attention", "Exp")),
+    ("bhqk,bqhd->bkhd", ("Tanh", "Einsum", "Softmax", "Einsum", "Exp")),  # a sum over queries
+])  # fmt: skip
+def test_attention_of_einsums(values: str, kinds: tuple[str, ...]) -> None:
+    nodes = [
+        node("Tanh", ["x"], "k"),
+        node("Einsum", ["x", "k"], "s", equation="bqhd,bkhd->bhqk"),
+        node("Softmax", ["s"], "p"),
+        node("Einsum", ["p", "k"], "o", equation=values),
+        node("Exp", ["o"], "y"),
+    ]
+    assert read_file(file_of(nodes, [2, 64, 4, 32], {}), {}).graph.kinds == kinds
+
+
 def test_a_weight_that_another_operation_reads_first_now() -> None:
     """A group takes the place of its last operation."""
     weights = {"w": np.zeros((64, 64), np.float32), "b": np.ones(64, np.float32)}
