@@ -309,9 +309,8 @@ def _read(model: str, sizes: list[str], inputs: list[str], options: dict[str, An
     of_files = {"in_parts", "attention"} if path.suffix.lower() == ".onnx" else {"in_parts"}
     if unfit := [name for name in options if name not in of_files]:
         words = ", ".join(f"--{name}" for name in unfit)
-        raise ValueError(
-            f"{model}: {words}: for module:Class alone; leave it out, because a file has its own operations"
-        )
+        places = "module:Class and ONNX files" if unfit == ["attention"] else "module:Class alone"
+        raise ValueError(f"{model}: {words}: for {places}; leave it out, because a file has its own operations")
     dimensions = {}
     for text in sizes:
         name, _, number = text.rpartition("=")
