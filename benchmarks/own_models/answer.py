@@ -36,8 +36,9 @@ def main(words: list[str]) -> dict[str, object]:
     read = graph._read
 
     def remembered(*arguments: Any) -> Source:
-        sources.append(read(*arguments))
-        return sources[-1]
+        """What the command reads; every operation of it is remembered, as torch counts them."""
+        sources.append(read(*arguments[:-1], True))
+        return read(*arguments)
 
     text, code = StringIO(), 0
     with patch.object(graph, "_read", remembered), redirect_stdout(text), redirect_stderr(text):

@@ -96,8 +96,8 @@ def main(
     attention: Annotated[
         Literal["fused", "parts"],
         typer.Option(
-            help="scaled_dot_product_attention of module:Class: fused, one operation without a matrix of tokens x "
-            "tokens, or in parts, its products and softmax."
+            help="Attention, also where a file or module has it as products and a softmax: fused, one operation "
+            "without a matrix of tokens x tokens, or in parts."
         ),
     ] = "fused",
     costs: Annotated[
@@ -164,7 +164,9 @@ def main(
     The command prints each method's predicted makespan, compared with one device and with a lower bound. Then it prints
     the work of each device in the best schedule, and the memory that it needs. Run times of operations follow from the
     device's peak rates (real operations take longer), for products by the type of their numbers, or they are the
-    profiled times of a workload; the link gives the time of transfers. torch.cond is priced as its more expensive
+    profiled times of a workload; the link gives the time of transfers. Operations that runtimes compute as one
+    (attention in parts, normalisations, activations) count as one, except in a training step and for a module on cores;
+    a split lists them all. torch.cond is priced as its more expensive
     branch, a while_loop as a single step. Nothing runs on a device, and no content of a file runs as code. But
     module:Class imports your module, which runs its code.
 
@@ -215,7 +217,7 @@ def main(
         if run:
             running.check(runtime, model, device, devices, fuse)
             runnable = _prepared(model, size or [], input or [], value or [], options, device)
-        source = runnable.source if runnable else _read(model, size or [], input or [], options)
+        source = runnable.source if runnable else _read(model, size or [], input or [], options, device == "cpu")
         if note := unpriced_text(source.unpriced):
             print(f"{model}: operators {note}\n")
         for note in source.notes:
@@ -321,14 +323,16 @@ def _is_set(context: typer.Context, parameter: str) -> bool:
     return source is not None and source.name != "DEFAULT"
 
 
-def _read(model: str, sizes: list[str], inputs: list[str], options: dict[str, Any]) -> Source:
+def _read(model: str, sizes: list[str], inputs: list[str], options: dict[str, Any], eager: bool) -> Source:
     path = Path(model)
     if _is_module(model):
         from learned_schedulers.graphs.plans.module_export import export_module  # slow to import: torch's tracers
 
-        return export_module(model, inputs, **{"training": False} | options)
+        return export_module(model, inputs, **{"training": False, "eager": eager} | options)
     words.check(model, options)
-    return read_file(path, *words.sizes(sizes, inputs))
+    return read_file(
+        path, *words.sizes(sizes, inputs), options.get("attention", True), options.get("in_parts", False)
+    )
 
 
 def _prepared(
@@ -363,7 +367,8 @@ def _content(name: str, problem: Problem, source: Source, best: Trial, times: Ti
     """Content of an output file."""
     assert best.order is not None and best.placement is not None
     if name == "split":
-        return split_of(source.ids, best.placement, problem.devices, source.names).encode()
+        nodes = source.listed
+        return split_of(nodes.ids, best.placement[nodes.owners], problem.devices, nodes.names).encode()
     if name == "trace":
         return trace(times, source.names, source.graph.kinds).encode()
     from learned_schedulers.figures import render

@@ -8,11 +8,11 @@ from typing import Any
 
 def check(model: str, options: dict[str, Any]) -> None:
     """Raises ValueError for options that a file does not have."""
-    if len(options) > 1:
-        listed = ", ".join(f"--{name}" for name in options if name != "in_parts")
-        raise ValueError(
-            f"{model}: {listed}: for module:Class alone; leave it out, because a file has its own operations"
-        )
+    of_files = {"in_parts", "attention"} if model.lower().endswith(".onnx") else {"in_parts"}
+    if unfit := [name for name in options if name not in of_files]:
+        listed = ", ".join(f"--{name}" for name in unfit)
+        places = "module:Class and ONNX files" if unfit == ["attention"] else "module:Class alone"
+        raise ValueError(f"{model}: {listed}: for {places}; leave it out, because a file has its own operations")
 
 
 def sizes(words: Iterable[str], inputs: Iterable[str]) -> tuple[dict[str, int], dict[str, tuple[int, ...]]]:

@@ -83,4 +83,5 @@ def test_rows_count_what_a_runtime_runs() -> None:
     assert values["all", "all", "flops_error"] == pytest.approx(0.1)
     assert values["all", "graph", "forms_difference"] == pytest.approx(0.04)
     assert values["all", "graph", "forms_seconds_difference"] == pytest.approx(0.3)
+    assert values["all", "graph", "forms_seconds_difference_median"] == pytest.approx(0.2)
     assert not np.isnan(list(values.values())).any()

@@ -26,11 +26,14 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from learned_schedulers.graphs.plans.call_log import no_fast_paths
+from learned_schedulers.graphs.plans.joined import joined
 from learned_schedulers.graphs.plans.module_words import Input, arguments_of, constructor_of, drawn, imported, input_of
 from learned_schedulers.graphs.plans.sources import Source
 from learned_schedulers.graphs.plans.torch_errors import cause_and_remedy
 from learned_schedulers.graphs.read.export import Traced, Way, graph_of_fx, traced
 from learned_schedulers.graphs.read.fx_nodes import computes
+from learned_schedulers.graphs.read.fx_steps import KINDS, fixed_nodes, numbered, steps_of
+from learned_schedulers.graphs.read.joins.recognised import recognised
 from learned_schedulers.graphs.read.losses import loss_of
 from learned_schedulers.graphs.read.module_memory import Optimiser, memory_of
 from learned_schedulers.graphs.read.node_costs import UNKNOWN_STEPS, Prices
@@ -54,18 +57,27 @@ def export_module(
     costs: Path | None = None,
     in_parts: bool = False,
     optimizer: Optimiser = "sgd",
+    eager: bool = False,
 ) -> Source:
     """The graph of `module:Class(...)`, whose forward is not computed.
 
     It imports the module, which runs the user's code; the current folder comes first in the search path.
     inputs: shapes like `32,3,224,224` (float32), with a type, `int64:16,128`, or with the name of an argument;
     loss, attention, in_parts: see `losses.py` and `export.Way`; costs: a file (own_costs.py); optimizer: see
-    `module_memory.py`. Raises ValueError that says what failed.
+    `module_memory.py`; eager: every operation counts, as torch runs them one by one, otherwise groups of them that
+    runtimes compute as one are one in forward. Raises ValueError that says what failed.
     """
     way = Way(loss_of(loss), attention, in_parts)
     trace = _exported(named, inputs, "training" if training else "forward", way, _first)
     own_costs = {} if costs is None else read_costs(costs)
-    return source_of(named, trace, Prices(own_costs, in_parts), optimizer)
+    prices = Prices(own_costs, in_parts)
+    source = source_of(named, trace, prices, optimizer)
+    if eager or in_parts or training:
+        return source
+    fixed, numbers = fixed_nodes(trace.nodes), numbered(trace.nodes)
+    constants = frozenset(number for node, number in numbers.items() if node in fixed)
+    joins = recognised(steps_of(trace.nodes, prices, fixed), constants, attention)
+    return joined(source, joins, KINDS, len(constants))
 
 
 def trace_with_weights(named: str, inputs: Sequence[str], training: bool, way: Way, device: str = "cpu") -> Traced:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,11 +15,20 @@ from learned_schedulers.graphs.devices.targets import linked
 from learned_schedulers.graphs.problems.problem import NO_SHARED, Parts, Problem, SharedWeights
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.onnx_files import NamedGraph, read_with_names
+from learned_schedulers.graphs.read.onnx_steps import KINDS
 from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.graphs.read.workloads import read_workload
 from learned_schedulers.graphs.run.core import Core
 
 _DEVICES = 4  # the default number
+
+
+class Nodes(NamedTuple):
+    """The m operations of a model, if some of them count as one."""
+
+    names: tuple[str, ...]  # m
+    ids: np.ndarray  # (m,) int64: numbers in a split
+    owners: np.ndarray  # (m,) int64: operation of the graph that each belongs to
 
 
 @dataclass(frozen=True)
@@ -36,6 +46,12 @@ class Source:
     notes: tuple[str, ...] = ()  # sentences about what was assumed: sizes, branches, steps, losses
     shared: SharedWeights = NO_SHARED
     results: Parts | None = None  # of the problem
+    nodes: Nodes | None = None  # of the model; None: those of the graph
+
+    @property
+    def listed(self) -> Nodes:
+        """The operations that a split lists."""
+        return self.nodes or Nodes(self.names, self.ids, np.arange(len(self.graph)))
 
 
 def on_devices(
@@ -67,13 +83,23 @@ def on_cores(source: Source, core: Core, devices: int, memory: float | None = No
     return linked(problem, core.link).mean
 
 
-def read_file(path: Path, dimensions: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]] | None = None) -> Source:
+def read_file(
+    path: Path,
+    dimensions: Mapping[str, int],
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    attention: bool = True,
+    eager: bool = False,
+) -> Source:
     """The graph of an ONNX file or a workload, by the suffix. Raises ValueError that names file and node.
 
-    dimensions, shapes: of an ONNX file, as of `read_with_names`.
+    dimensions, shapes: of an ONNX file, as of `read_with_names`; eager: every node of it counts; otherwise views cost
+    nothing, and nodes that runtimes compute as one are one operation, also those of attention where `attention` is.
     """
     if path.suffix.lower() == ".onnx":
-        return of_file(read_with_names(path, dimensions=dimensions, shapes=shapes))
+        from learned_schedulers.graphs.plans.joined import joined
+
+        read = read_with_names(path, dimensions=dimensions, shapes=shapes, joins=not eager, attention=attention)
+        return joined(of_file(read), read.joins, KINDS)
     if dimensions or shapes:
         raise ValueError(
             f"{path}: --size and --input are for ONNX files; leave them out, because a workload has its own"

@@ -209,6 +209,7 @@ def _as_steps(walk: Walk, marks: tuple[int, ...], steps: int, label: str) -> Non
     listing.kinds.append(label.rpartition("(")[2].rstrip(")"))
     listing.labels.append(f"{label}, {steps} steps")
     listing.costs.append((flops * steps, int(read * steps), int(written * steps), int(kept_bytes)))
+    listing.calls.append(None)
     listing.edges += outside
     listing.unpriced += unpriced
     for _, name, size in reads:
@@ -252,7 +253,7 @@ def _moved(value: Value, axis: int) -> Value:
         return value
     sizes = list(value.shape[1:])
     sizes.insert(axis if axis > 0 else len(sizes) + 1 + axis, value.shape[0])
-    return replace(value, shape=tuple(sizes))
+    return replace(value, shape=tuple(sizes), strides=None)
 
 
 def _items(walk: Walk, value: Value | None, label: str) -> tuple[Value, ...]:

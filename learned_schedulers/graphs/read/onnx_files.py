@@ -3,7 +3,8 @@
 The rules are those of `export.py`: a node whose inputs are all constants is a constant, as if it were folded, and its
 bytes count as `bytes_kept` of the first operation that reads it. A node without cost (Reshape, Identity, Dropout at
 inference) belongs to the operation whose result it passes on. The graph's inputs are ready. onnx_walk.py lists the
-operations, onnx_costs.py prices them.
+operations, onnx_costs.py prices them; which nodes are views, and which ones runtimes compute as one: onnx_views.py and
+onnx_steps.py.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ import numpy as np
 
 from learned_schedulers.graphs.problems.problem import Parts, SharedWeights
 from learned_schedulers.graphs.read.graph import Graph, Operations, graph
+from learned_schedulers.graphs.read.joins.recognised import Joins, recognised
 from learned_schedulers.graphs.read.onnx_model import OnnxError, Sizes, model_of
+from learned_schedulers.graphs.read.onnx_steps import steps_of
 from learned_schedulers.graphs.read.onnx_values import Value, of_type
 from learned_schedulers.graphs.read.onnx_walk import Walk, parts_of
 
@@ -32,6 +35,7 @@ class NamedGraph(NamedTuple):
     notes: tuple[str, ...]  # sentences that say what was assumed where data decide: sizes, branches, steps
     shared: SharedWeights
     results: Parts  # outputs of the model stay to the end
+    joins: Joins  # groups of operations that a runtime computes as one
 
 
 class WalkedFile(NamedTuple):
@@ -60,13 +64,16 @@ def read_with_names(
     family: str | None = None,
     dimensions: Mapping[str, int] | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
+    joins: bool = False,
+    attention: bool = True,
 ) -> NamedGraph:
     """The graph of a file as of `read_onnx`, with the names of its operations in the file.
 
     dimensions: as there; also a size that data decide (NonZero), by the tensor's name, and the steps of a loop, by the
     node's. shapes: sizes of inputs, or of tensors inside whose sizes do not follow from the file: {"x": (1, 3, 48)}.
+    joins: as runtimes run it: views cost nothing, and groups are recognised, also attention where `attention` says so.
     """
-    return walked(path, family, dimensions, shapes).named
+    return walked(path, family, dimensions, shapes, joins, attention).named
 
 
 def walked(
@@ -74,12 +81,14 @@ def walked(
     family: str | None = None,
     dimensions: Mapping[str, int] | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
+    joins: bool = False,
+    attention: bool = True,
 ) -> WalkedFile:
     """The graph of a file as of `read_with_names`, with the model that it follows from."""
     sizes = Sizes(dimensions or {}, shapes or {})
     model, weights = model_of(path, sizes)
     opsets = {opset.domain if opset.domain != "ai.onnx" else "": opset.version for opset in model.opset_import}
-    walk = Walk(path, sizes, opsets)
+    walk = Walk(path, sizes, opsets, views=joins)
     scope: dict[str, Value] = {value.name: of_type(value.type) for value in model.graph.input} | weights
     try:
         outputs = walk.graph(model.graph, scope)
@@ -105,7 +114,12 @@ def walked(
     written_bytes = onnx_graph.bytes_written.astype(np.float64)
     results = Parts(np.arange(len(onnx_graph)), written_bytes, onnx_graph.children, lasting)
     shared = _shared(listing.reads, places)
-    named = NamedGraph(onnx_graph, names, tuple(listing.unpriced), tuple(walk.notes), shared, results)
+    groups = (
+        recognised(steps_of(listing, parts_of(outputs), opsets.get("", 1)), attention=attention)
+        if joins
+        else Joins((), {})
+    )
+    named = NamedGraph(onnx_graph, names, tuple(listing.unpriced), tuple(walk.notes), shared, results, groups)
     ends = np.array(walk.ends, np.int64)
     counts = ends - np.r_[0, ends[:-1]]
     nodes = np.repeat(np.arange(len(counts)), counts)[np.array(order, np.int64)]

@@ -8,7 +8,7 @@ evaluator. Only operators that cannot make large results from small inputs are e
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import ceil, prod
@@ -73,7 +73,8 @@ class Value:
     """A tensor, or a sequence of tensors.
 
     roots: the constants of the file that it is made of, with their bytes; None: it is not a constant. stored: bytes in
-    memory if they differ from type and sizes (integers that are read where floats are computed).
+    memory if they differ from type and sizes (integers that are read where floats are computed). strides: of a view, in
+    elements; None: it is dense.
     """
 
     kind: int = 0  # TensorProto.DataType; 0: unknown
@@ -83,6 +84,7 @@ class Value:
     roots: tuple[tuple[str, int], ...] | None = None
     stored: int | None = None
     items: tuple[Value, ...] | None = None  # a sequence
+    strides: tuple[int, ...] | None = None
 
     @property
     def complete(self) -> bool:
@@ -103,7 +105,24 @@ class Value:
     def bytes(self) -> int:
         if self.items is not None:
             return sum(item.bytes for item in self.items)
-        return self.stored if self.stored is not None else ceil(self.elements * bits_of(self.kind) / 8)
+        if self.stored is not None:
+            return self.stored
+        elements = self.elements
+        if self.strides is not None and elements:  # a stride of 0 repeats the same elements
+            elements = prod(size for size, stride in zip(self.sizes, self.strides, strict=True) if stride)
+        return ceil(elements * bits_of(self.kind) / 8)
+
+
+def dense_strides(sizes: Sequence[int]) -> tuple[int, ...]:
+    """Strides, in elements, of a tensor whose elements lie one behind the other."""
+    return tuple(prod(sizes[place + 1 :]) for place in range(len(sizes)))
+
+
+def is_dense(sizes: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether these are the strides of a dense tensor; those of dimensions of one element mean nothing."""
+    return all(
+        size <= 1 or stride == dense for size, stride, dense in zip(sizes, strides, dense_strides(sizes), strict=True)
+    )
 
 
 @cache

@@ -20,9 +20,12 @@ from learned_schedulers.graphs.read.onnx_contrib import contrib_sizes
 from learned_schedulers.graphs.read.onnx_costs import Call, cost_of, full_name
 from learned_schedulers.graphs.read.onnx_model import OnnxError, Sizes, UnfitSizes, constant_of, folding_line, one_line
 from learned_schedulers.graphs.read.onnx_values import MOST_ELEMENTS, Value, folded, inferred, of_type
+from learned_schedulers.graphs.read.onnx_views import as_view, views_of
 
 _FREE = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout"}
 RANDOM = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli"}
+_RECURRENT = {"LSTM", "GRU", "RNN"}  # libraries read their steps one behind the other
+COPY = "Reshape"  # kind of the copy of a view
 _FLOAT = 1
 _MOST_BYTES = 2**63
 MOST_OPERATIONS = 1_000_000
@@ -41,6 +44,7 @@ class Listing:
     edges: list[tuple[int, int]] = field(default_factory=list)
     unpriced: list[str] = field(default_factory=list)
     reads: list[tuple[int, str, int]] = field(default_factory=list)  # operation, constant, bytes
+    calls: list[Call | None] = field(default_factory=list)  # None: the operation is no single operator
     in_reads: set[str] = field(default_factory=set)
 
     def read_constants(self, values: Iterable[Value], number: int) -> int:
@@ -65,14 +69,15 @@ class Listing:
         self.in_reads = {name for _, name, _ in self.reads}
 
     def _parts(self) -> tuple[list[Any], ...]:
-        return self.kinds, self.labels, self.costs, self.edges, self.unpriced, self.reads
+        return self.kinds, self.labels, self.costs, self.edges, self.unpriced, self.reads, self.calls
 
 
 class Walk:
     """The state of a walk through a model."""
 
-    def __init__(self, path: Path, sizes: Sizes, opsets: Mapping[str, int]) -> None:
-        self.path, self.sizes, self.opsets = path, sizes, opsets
+    def __init__(self, path: Path, sizes: Sizes, opsets: Mapping[str, int], views: bool = False) -> None:
+        """views: results that share their input's memory cost nothing (onnx_views.py); otherwise they are copies."""
+        self.path, self.sizes, self.opsets, self._views = path, sizes, opsets, views
         self.listing = Listing()
         self.notes: dict[str, None] = {}  # what was assumed
         self.believed = False  # whether sizes inside are those that the file states or a user gives
@@ -150,8 +155,11 @@ class Walk:
             first = inputs[0]
             if first.complete and results[outputs[0]].complete and results[outputs[0]].elements != first.elements:
                 self._wrong(f"node {label} makes {results[outputs[0]].sizes} of {first.sizes}, which does not fit")
-            passed = {name: replace(results[name], owner=first.owner, roots=first.roots) for name in outputs}
-            scope.update(passed)
+            if first.strides is None:
+                passed = {name: replace(results[name], owner=first.owner, roots=first.roots) for name in outputs}
+                scope.update(passed)
+                return
+        if self._views and self._viewed(node, inputs, results, scope, label):
             return
         for name, part in zip(node.input, inputs, strict=True):
             if part is not None:
@@ -159,22 +167,54 @@ class Walk:
         for name in outputs:
             if name in read_by:
                 self.check(node, name, results[name], label)
+        if node.op_type in _RECURRENT and inputs[0] is not None and inputs[0].strides is not None:
+            inputs[0] = self.copied(node, inputs[0], replace(inputs[0], strides=None), f"{label}, its input")
         number = self.operation(node, inputs, [results[n] if n in read_by else None for n in node.output], label)
         scope.update({name: replace(results[name], owner=number) for name in outputs})
 
+    def _viewed(
+        self, node: Any, inputs: Sequence[Value | None], results: dict[str, Value], scope: Scope, label: str
+    ) -> bool:
+        """Give the node's outputs to the scope if they are views of its first input, or a copy of that."""
+        names = [name for name in node.output if name]
+        first = inputs[0] if inputs else None
+        if first is None or not all(results[name].complete for name in names):
+            return False
+        strides = views_of(node, inputs, [results[name] for name in names])
+        if strides is not None:
+            scope.update({n: as_view(results[n], first, part) for n, part in zip(names, strides, strict=True)})
+        elif full_name(node) in _FREE:
+            copy = self.copied(node, first, results[names[0]], label)
+            scope.update({name: replace(results[name], owner=copy.owner) for name in names})
+        return strides is not None or full_name(node) in _FREE
+
+    def copied(self, node: Any, value: Value, dense: Value, label: str) -> Value:
+        """List the copy of a view into a dense tensor of its own; the tensor."""
+        cost = (0.0, value.bytes, dense.bytes)
+        number = self.listed(COPY, label, cost, [value], Call(node, [value], [dense]))
+        return replace(dense, owner=number)
+
     def operation(self, node: Any, inputs: Sequence[Value | None], outputs: Sequence[Value | None], label: str) -> int:
         """List an operation; its number."""
+        call = Call(node, inputs, outputs)
         try:
-            cost = cost_of(Call(node, inputs, outputs))
+            cost = cost_of(call)
         except ODD as error:
             raise OnnxError(
                 f"{self.path}: node {label} has too few inputs, or inputs of too few dimensions; correct the model"
             ) from error
         if not cost.has_rule:
             self.listing.unpriced.append(full_name(node))
-        return self.listed(str(node.op_type), label, (cost.flops, cost.read, cost.written), inputs)
+        return self.listed(str(node.op_type), label, (cost.flops, cost.read, cost.written), inputs, call)
 
-    def listed(self, kind: str, label: str, cost: tuple[float, int, int], inputs: Sequence[Value | None]) -> int:
+    def listed(
+        self,
+        kind: str,
+        label: str,
+        cost: tuple[float, int, int],
+        inputs: Sequence[Value | None],
+        call: Call | None = None,
+    ) -> int:
         """List an operation of this cost; its number."""
         number, values = len(self.listing.kinds), parts_of(inputs)
         self.listing.edges += [(value.owner, number) for value in values if value.owner is not None]
@@ -182,6 +222,7 @@ class Walk:
         self.listing.kinds.append(kind)
         self.listing.labels.append(label)
         self.listing.costs.append((*cost, kept_bytes))
+        self.listing.calls.append(call)
         return number
 
     def check(self, node: Any, name: str, value: Value, label: str) -> None:

@@ -1,0 +1,1 @@
+"""Groups of operations that a runtime computes as one: attention, normalisations, activations, biases."""
