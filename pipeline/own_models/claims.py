@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from pipeline.lab.claims import Claim, row_of
 
+OPERATIONS = {1_000: 2, 10_000: 10, 30_000: 30}  # of a graph -> seconds of the command's default decision, at most
+
 
 def claims() -> Iterator[Claim]:
     """Few are refused that a runtime runs, costs are those of calculators, splits run right and come in time."""
@@ -17,9 +19,18 @@ def claims() -> Iterator[Claim]:
     yield Claim("own_models_forms_difference", "<= 0.1", forms)
     memory = row_of("own_model_memory", set="all", method="all", metric="memory_error")
     yield Claim("own_models_memory_error", "<= 0.05", memory)
+    modules = row_of("own_split", set="all", method="random_splits", metric="modules_different")
+    yield Claim("own_split_modules_different", "== 0", modules)
     networks = row_of("own_split_networks", set="all", method="random_splits", metric="modules_different")
     yield Claim("own_split_networks_different", "== 0", networks)
     seconds = row_of("own_split_answer", set="all", method="programme", metric="seconds_to_answer")
     yield Claim("own_split_seconds_to_answer", "<= 60", seconds)
     times = row_of("own_model_times", set="all", method="graph", metric="rank_correlation")
     yield Claim("own_model_time_rank_correlation", ">= 0.8", times)
+    for operations, most in OPERATIONS.items():
+        decided = row_of(
+            "own_graph_answer", set=f"operations_{operations}", method="classical", metric="decision_seconds"
+        )
+        yield Claim(f"own_model_decision_seconds_{operations}", f"<= {most}", decided)
+    improved = row_of("own_graph_answer", set="operations_12", method="go", metric="decision_seconds")
+    yield Claim("own_model_go_seconds_12", "<= 2", improved)
