@@ -92,9 +92,8 @@ def answers() -> pd.DataFrame:
         ("go", 12, 0.5),
     ):
         of_size = place | {"method": method, "set": f"operations_{size}"}
-        ends = {"low": seconds - 0.3, "high": seconds + 0.3}
-        rows.append(of_size | ends | {"metric": "decision_seconds", "value": seconds})
-        rows.append(of_size | ends | {"metric": "command_seconds", "value": seconds + 2})
+        for metric, value in (("decision_seconds", seconds), ("command_seconds", seconds + 2)):
+            rows.append(of_size | {"metric": metric, "value": value, "low": value - 0.3, "high": value + 0.3})
     return made.results(rows)
 
 

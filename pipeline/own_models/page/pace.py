@@ -33,7 +33,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
     rows = evidence.of(GRAPH)
     start_up = rows[rows["metric"] == "start_up_seconds"].set_index("method")["value"]
     return {
-        "graph": table(_GRAPH, lines(rows[rows["set"] != "all"], ["method", "set"]), right=2),
+        "graph": table(_GRAPH, lines(rows[rows["metric"] != "start_up_seconds"], ["method", "set"]), right=2),
         "start_up": {_METHODS.get(str(name), str(name)): two(value) for name, value in start_up.items()},
         "split": table(_SPLIT, lines(evidence.of(SPLIT), ["method"]), right=1),
     }
