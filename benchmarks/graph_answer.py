@@ -62,10 +62,12 @@ def main(
             rows.append(of_rounds(place | {"method": method}, Quantity("start_up_seconds", unit="seconds"), start_up))
             for size in sizes:
                 timed: list[Seconds] = []
-                for number, family in enumerate((_FAMILIES[0], *_FAMILIES)):  # the first may compile kernels
-                    file.write_text(json.dumps(workload(family, size, _SEED + number)))
+                for number in (0, *range(len(_FAMILIES))):  # the first run, which may compile kernels, does not count
+                    file.write_text(json.dumps(workload(_FAMILIES[number], size, _SEED + number)))
                     timed.append(seconds_of((*_GRAPH, str(file), "--by", method)))
                 decisions = [seconds.processor - float(np.median(start_up)) for seconds in timed[1:]]
+                if min(decisions) <= 0:
+                    raise ValueError(f"{method}, {size} operations: nothing to search for, so nothing was imported")
                 print(f"{method}, {size} operations: {np.round(decisions, 2)} s", flush=True)
                 of_size = place | {"method": method, "set": f"operations_{size}"}
                 clocks = [seconds.clock for seconds in timed[1:]]
