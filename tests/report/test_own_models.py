@@ -77,14 +77,14 @@ def test_splits_that_differ_and_the_control() -> None:
     assert (shown["detected"], shown["cases"], shown["missing"]) == ("100.0%", "60", [])
 
 
-def test_sizes_in_the_order_of_numbers_behind_the_imports() -> None:
+def test_sizes_in_the_order_of_numbers_behind_the_start() -> None:
     shown = pace.section(EVIDENCE)
     assert [line[:2] for line in shown["graph"].lines] == [
         *([f"{size:,}", "the default"] for size in OPERATIONS),
         ["12", "`--by go`"],
     ]
     assert shown["graph"].lines[0][2:] == ["1.50 <small>[1.20 to 1.80]</small>", "3.5 <small>[3.2 to 3.8]</small>"]
-    assert shown["start_up"] == {"the default": "1.60", "`--by go`": "1.60"}
+    assert shown["start_up"] == "1.60"
     assert shown["split"].lines[0][1].startswith("27.5")
 
 
