@@ -9,8 +9,8 @@ machine. Taken off is its start, the seconds of the same command for two operati
 and has nothing to decide.
 
 It publishes the experiment `own_graph_answer`, by number of operations (`set`) and method (classical, the command's
-default, or go): decision_seconds, behind the start, and command_seconds, by the clock; of both methods start_up_seconds,
-the processor's. Median, least and most of the graphs.
+default, or go): decision_seconds, behind the start, and command_seconds, by the clock; of both methods
+start_up_seconds, the processor's. Median, least and most of the graphs.
 """
 
 from __future__ import annotations
