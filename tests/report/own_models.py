@@ -10,7 +10,7 @@ import pandas as pd
 from tests.report import made
 
 COUNTED = {"low": math.nan, "high": math.nan}
-KINDS = {"addmm": 1.01, "convolution": 1.9, "index": 4.7, "tanh": 0.4}  # -> measured over expected seconds
+KINDS = {"addmm": 1.01, "convolution": 1.9, "index": 4.7, "_native_tanh": 0.4}  # -> measured over expected seconds
 MODELS = {"bert": 0.98, "speech": 0.42}  # -> expected over measured seconds
 
 
@@ -31,7 +31,7 @@ def read() -> pd.DataFrame:
 def refusals() -> pd.DataFrame:
     """A module that the command refuses, and a file that its runtime does not run."""
     rows = [
-        ("eight_bits", "modules", "graph", "packed weights | give the ONNX file"),
+        ("eight_bits", "modules", "graph", "packed __weights__ | give the ONNX file"),
         ("odd/model.onnx", "files", "runtime", "no such operator"),
     ]
     return pd.DataFrame(rows, columns=["model", "set", "by", "message"])

@@ -20,13 +20,15 @@ def fine(value: float) -> str:
     return percent(value, 2)
 
 
-QUESTIONS = {  # by claim
+OF_COSTS = {  # by claim
     "own_models_refused_share": Question("Of the models that their runtime runs, which share is refused?", percent),
     "own_models_unpriced_silently": Question("How many kinds of operators cost nothing, and nobody is told?", count),
     "own_models_flops_error": Question("How far are FLOPs from hand calculation and torch's counter, at most?", fine),
     "own_models_forms_difference": Question("How far do FLOPs of a module and of its ONNX export differ?", fine),
     "own_models_memory_error": Question("How far is the memory of a training step from torch's own account?", fine),
     "own_model_time_rank_correlation": Question("Rank correlation of expected and measured seconds?", brief),
+}
+OF_ANSWERS = {
     "own_split_modules_different": Question("How many split small modules compute something else?", count),
     "own_split_networks_different": Question("How many split networks compute something else?", count),
     "own_split_seconds_to_answer": Question("Seconds until `split` answers for 248,832 ideals?", brief),
@@ -39,5 +41,5 @@ QUESTIONS = {  # by claim
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The table of questions; it is empty if none was measured."""
-    return {"questions": answered(evidence.claims, QUESTIONS)}
+    """Two tables of questions, empty if none was measured: of what is read and what it costs, of splits and waiting."""
+    return {"costs": answered(evidence.claims, OF_COSTS), "answers": answered(evidence.claims, OF_ANSWERS)}

@@ -21,6 +21,7 @@ from pipeline.lab.page.tables import Column, Table, lines, metric, of, table, va
 
 MODELS, TIMES, ALL = "own_models", "own_model_times", "all"
 FACTOR = 2.0  # beyond which a kind of operations is an outlier
+FORMS_APART = 0.1  # difference of a module and its export that is called one
 _JUDGES = {"flop_counter": "products, by torch's own counter", "by_hand": "single operators, by hand", ALL: "**all**"}
 _FORMS = {"forms_difference": "FLOPs", "forms_seconds_difference": "expected seconds"}
 _FLOPS: list[Column] = [
@@ -49,6 +50,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
             _FLOPS, lines(rows[rows["metric"] == "flops_error"], ["method"], {"method": list(_JUDGES)}), right=1
         ),
         "forms": _forms(rows),
+        "apart": bool((rows[rows["metric"] == "forms_seconds_difference"]["value"] > FORMS_APART).any()),
         "times": table(_TIMED, lines(timed[timed["metric"] != "kind_ratio"], ["set"], {"set": models}), right=1),
         "outliers": _outliers(kinds),
         "figures": drawings(own_models_times=(by_kind, kinds, totals)),
@@ -73,6 +75,11 @@ def _outliers(kinds: pd.DataFrame) -> str:
     return ", ".join(f"`{row['judge']}` {times(row['value'])} (of {count(row['n'])})" for row in chosen)
 
 
+def _short(kind: str) -> str:
+    """A kind without what torch adds to its name: `_native_batch_norm_legit_no_training` is `batch_norm`."""
+    return kind.strip("_").removeprefix("native_").removesuffix("_legit_no_training")
+
+
 def by_kind(kinds: pd.DataFrame, totals: pd.DataFrame) -> Figure:
     """Measured over expected seconds: of each model in total, and of each kind of operations with its quartiles.
 
@@ -82,7 +89,7 @@ def by_kind(kinds: pd.DataFrame, totals: pd.DataFrame) -> Figure:
     heights = [len(models), len(kinds)]
     with subplots(7.4, 1.3 + 0.2 * sum(heights), 2, 1) as (figure, axes):
         axes[0, 0].get_gridspec().set_height_ratios([max(height, 1) for height in heights])
-        titles = ("Ten models, all their operations", "Kinds of operations: median and quartiles")
+        titles = ("Models, all their operations", "Kinds of operations: median and quartiles")
         ends = [value for rows in (models, kinds) for value in (*rows["value"], *rows["low"], *rows["high"])]
         least, most = (np.nanmin([0.4, *ends]), np.nanmax([2.5, *ends]))
         for ax, rows, title in zip(axes[:, 0], (models, kinds), titles, strict=True):
@@ -92,7 +99,7 @@ def by_kind(kinds: pd.DataFrame, totals: pd.DataFrame) -> Figure:
                 tint = _TINTS[bool(is_outlier(row["value"]))]
                 ax.plot([row["low"], row["high"]], [-height, -height], color=tint, linewidth=1.6)
                 ax.plot(row["value"], -height, linestyle="", marker="o", markersize=5.5, color=tint)
-            downwards(ax, [f"{row['judge']} ({row['n']})" for row in rows.to_dict("records")])
+            downwards(ax, [f"{_short(row['judge'])} ({row['n']})" for row in rows.to_dict("records")])
             ax.set(title=title, xscale="log", xlim=(least / 1.1, most * 1.1))
             ticks = [tick for tick in (0.25, 0.5, 1, 2, 4, 8) if least / 1.1 <= tick <= most * 1.1]
             ax.set_xticks(ticks, [f"{number(tick, 2).rstrip('0').rstrip('.')}×" for tick in ticks])

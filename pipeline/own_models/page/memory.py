@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pandas as pd
-
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import mode
 from pipeline.lab.page.numbers import count, percent
@@ -16,7 +14,8 @@ OPTIMISERS = ("sgd", "momentum", "adam", "fused")
 
 
 def _signed(share: float) -> str:
-    return ("+" if share > 0 else "") + percent(share, 2)
+    text = percent(abs(share), 2)
+    return text if text == percent(0, 2) else f"{'+' if share > 0 else '-'}{text}"
 
 
 def _megabytes(size: float) -> str:
@@ -34,14 +33,9 @@ def section(evidence: Evidence) -> dict[str, Any]:
     """The section's table, and the largest and the median error; they are empty if the benchmark was not run."""
     rows = evidence.of(EXPERIMENT)
     of_models = rows[rows["set"] != ALL]
-    errors = of_models[of_models["metric"] == ERROR]
+    errors = of_models[of_models["metric"] == ERROR].set_index("set")["value"].abs()
     return {
         "table": table(_MEMORY, lines(of_models, ["set"]), right=1),
-        "median": _percent(rows[(rows["set"] == ALL) & (rows["metric"] == ERROR)]["value"]),
-        "largest": _percent(errors["value"].abs()),
+        "median": percent(float(errors.median()), 2),
+        "largest": f"{percent(float(errors.max()), 2)} ({mode(str(errors.idxmax()))})" if len(errors) else "",
     }
-
-
-def _percent(values: pd.Series) -> str:
-    """The largest of these shares, as a percentage; empty without a value."""
-    return percent(float(values.max()), 2) if len(values) else ""

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.page.names import mode
 from pipeline.lab.page.numbers import cell, count, percent
 from pipeline.lab.page.tables import Column, Table, lines, of, table, value
 
@@ -36,4 +37,9 @@ def _refusals(rows: pd.DataFrame) -> Table:
     """A line for each model that is refused, and who refuses it."""
     head = ["Model", "Refused by", "Reason and remedy"]
     every = rows.sort_values(["by", "set", "model"]).to_dict("records")
-    return Table(head, [[f"`{row['model']}`", _WHO[row["by"]], cell(row["message"])] for row in every])
+    return Table(head, [[mode(row["model"]), _WHO[row["by"]], _plain(row["message"])] for row in every])
+
+
+def _plain(message: str) -> str:
+    """A message as a cell: `__name__` is no bold word."""
+    return cell(message).replace("_", "\\_")
