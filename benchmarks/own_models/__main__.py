@@ -14,7 +14,8 @@ that run), unpriced_silently (kinds of operators that take more than a fixed num
 formula, and are not named in what the command prints); flops_error, the largest relative one, of products by
 `torch.utils.flop_counter` (method flop_counter), of operators by hand (by_hand), and of both (all); forms_difference
 and forms_seconds_difference, the largest between the FLOPs, and the seconds, of a module and of its export to ONNX, and
-their medians (forms_difference_median, forms_seconds_difference_median). It needs the extra `models`.
+their medians (forms_difference_median, forms_seconds_difference_median). The table `refusals` has the models that the
+command refuses, and those that their runtime does not run, with the messages. It needs the extra `models`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from pathlib import Path
 from statistics import median
 from typing import Annotated, Any, NamedTuple
 
+import pandas as pd
 import typer
 import yaml
 from tqdm import tqdm
@@ -89,7 +91,8 @@ def main(
     for line in rows:
         print(f"{line['set']:<8} {line['method']:<14} {line['metric']:<18} {line['value']:.5g} (n {line['n']})")
     settings = {"runtime": RUNTIME, "exporter": EXPORTER, "seconds": _SECONDS, "bytes": _BYTES}
-    publish(output, {"results": results(rows)}, settings, [HERE / "files.yaml", HERE / "modules.yaml"])
+    frames = {"results": results(rows), "refusals": refusals([outcomes[name] for name in cases])}
+    publish(output, frames, settings, [HERE / "files.yaml", HERE / "modules.yaml"])
 
 
 def _read(path: Path) -> list[Outcome]:
@@ -171,6 +174,20 @@ def _outcome(name: str, kind: str, run: dict[str, Any], answer: dict[str, Any]) 
         answer.get("products", 0.0),
         run.get("products", 0.0),
     )
+
+
+def refusals(outcomes: Sequence[Outcome]) -> pd.DataFrame:
+    """A row for each model and who refuses it, the command or the runtime, with the message on one line."""
+    rows = [
+        (outcome.name, outcome.set, by, " ".join(message.removeprefix("error: ").split()))
+        for outcome in outcomes
+        for by, refused, message in (
+            ("graph", not outcome.answered, outcome.message),
+            ("runtime", not outcome.runs, outcome.reason),
+        )
+        if refused
+    ]
+    return pd.DataFrame(rows, columns=["model", "set", "by", "message"])
 
 
 def _rows(outcomes: Iterable[Outcome], by_hand: Mapping[str, float], forms: Sequence[Mapping[str, float]]) -> list[Row]:

@@ -168,7 +168,8 @@ def main(
     (attention in parts, normalisations, activations) count as one, except in a training step and for a module on cores;
     a split lists them all. torch.cond is priced as its more expensive
     branch, a while_loop as a single step. Nothing runs on a device, and no content of a file runs as code. But
-    module:Class imports your module, which runs its code.
+    module:Class imports your module, which runs its code. What is modelled and what is not, of time, memory, types of
+    numbers and transfers, is in one table: docs/usage.md, "What is modelled".
 
     With --device cpu, the devices are cores of this machine, and the command says whether plain torch with as many
     threads is expected to be faster than any of the plans. With --run, two processes on two cores execute the best
@@ -330,9 +331,7 @@ def _read(model: str, sizes: list[str], inputs: list[str], options: dict[str, An
 
         return export_module(model, inputs, **{"training": False, "eager": eager} | options)
     words.check(model, options)
-    return read_file(
-        path, *words.sizes(sizes, inputs), options.get("attention", True), options.get("in_parts", False)
-    )
+    return read_file(path, *words.sizes(sizes, inputs), options.get("attention", True), options.get("in_parts", False))
 
 
 def _prepared(

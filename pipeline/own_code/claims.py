@@ -11,7 +11,7 @@ TIMED_PROJECTS = ("bzip2", "xz", "zstd", "lz4", "gawk", "lua", "sqlite", "pcre2"
 
 
 def claims() -> Iterator[Claim]:
-    """Users' files ordered, and modules split: nothing breaks, how fast it is, and what the orders are worth."""
+    """Users' files ordered: nothing breaks, how fast it is, and what the orders are worth."""
     ran = row_of("own_blocks", set="all", method="all", metric="blocks_that_differ")
     yield Claim("own_blocks_that_differ", "== 0", ran)
     yield Claim("own_files_that_fail", "== 0", row_of("own_assembly", set="all", metric="files_that_fail"))
@@ -22,8 +22,6 @@ def claims() -> Iterator[Claim]:
     ):
         generated = row_of("own_generated", set="all", method="random_legal", metric=metric)
         yield Claim(f"own_generated_{name}", target, generated)
-    split = row_of("own_split", set="all", method="random_splits", metric="modules_different")
-    yield Claim("own_split_modules_different", "== 0", split)
     lost = row_of("own_speed", set="all", method="policy", metric="lost_lines")
     yield Claim("own_lost_lines", "== 0", lost)
     read = row_of("own_speed", set="sections", method="policy", metric="read_seconds")

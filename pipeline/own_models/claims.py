@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pipeline.lab.claims import Claim, row_of
 
 _RATIO = {"comparison": "ratio", "baseline": "torch_as_graph"}
+OPERATIONS = {1_000: 2, 10_000: 10, 30_000: 30}  # of a graph -> seconds of the command's default decision, at most
 
 
 def claims() -> Iterator[Claim]:
@@ -19,6 +20,8 @@ def claims() -> Iterator[Claim]:
     yield Claim("own_models_forms_difference", "<= 0.1", forms)
     memory = row_of("own_model_memory", set="all", method="all", metric="memory_error")
     yield Claim("own_models_memory_error", "<= 0.05", memory)
+    modules = row_of("own_split", set="all", method="random_splits", metric="modules_different")
+    yield Claim("own_split_modules_different", "== 0", modules)
     networks = row_of("own_split_networks", set="all", method="random_splits", metric="modules_different")
     yield Claim("own_split_networks_different", "== 0", networks)
     seconds = row_of("own_split_answer", set="all", method="programme", metric="seconds_to_answer")
@@ -30,3 +33,10 @@ def claims() -> Iterator[Claim]:
     for model in ("googlenet", "nasnet"):  # networks with many branches, of one image
         ratio = row_of("gpu_times", set=f"{model}_1", method="streams", metric="seconds_ratio", **_RATIO)
         yield Claim(f"own_streams_ratio_{model}", "< 1", ratio)
+    for operations, most in OPERATIONS.items():
+        decided = row_of(
+            "own_graph_answer", set=f"operations_{operations}", method="classical", metric="decision_seconds"
+        )
+        yield Claim(f"own_model_decision_seconds_{operations}", f"<= {most}", decided)
+    improved = row_of("own_graph_answer", set="operations_12", method="go", metric="decision_seconds")
+    yield Claim("own_model_go_seconds_12", "<= 2", improved)

@@ -12,7 +12,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from benchmarks.own_models import answer, hand_costs
-from benchmarks.own_models.__main__ import FILES, FORMS, Outcome, _rows
+from benchmarks.own_models.__main__ import FILES, FORMS, Outcome, _rows, refusals
 from benchmarks.own_models.modules import MODULES
 from benchmarks.own_models.steady import is_steady
 from benchmarks.split_modules.network_cases import CASES
@@ -64,6 +64,18 @@ def test_a_refusal_is_an_answer(tmp_path: Path) -> None:
 ])  # fmt: skip
 def test_what_takes_few_steps_per_element(kind: str, of_file: bool, steady: bool) -> None:
     assert is_steady(kind, of_file) == steady
+
+
+def test_refusals_name_the_model_who_refuses_it_and_the_message_on_a_line() -> None:
+    right = Outcome("a", "files", True, "", True, "", 3, [], 0.0, 0.0)
+    refused = Outcome("b", "modules", True, "", False, "error: b: no such\noperator; write it anew\n", 0, [], 0.0, 0.0)
+    neither = Outcome("c", "files", False, "Fail: bad opset", False, "error: c: bad opset; convert it", 0, [], 0.0, 0.0)
+    assert refusals([right, refused, neither]).to_numpy().tolist() == [
+        ["b", "modules", "graph", "b: no such operator; write it anew"],
+        ["c", "files", "graph", "c: bad opset; convert it"],
+        ["c", "files", "runtime", "Fail: bad opset"],
+    ]
+    assert refusals([right]).empty
 
 
 def test_rows_count_what_a_runtime_runs() -> None:

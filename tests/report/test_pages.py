@@ -16,7 +16,7 @@ from pipeline.lab import claims
 from pipeline.lab.page import build, rendering
 from pipeline.lab.page.pages import pages
 from pipeline.lab.wiring import ROOT
-from tests.report import imitations, limits, made, own_code, processors, scale
+from tests.report import imitations, limits, made, own_code, own_models, processors, scale
 from tests.report.test_imitation import TABLES
 from tests.report.test_operator import decoded
 
@@ -77,6 +77,7 @@ ROWS = pd.concat(
             verified(),
             ingested(),
             own_code.results(),
+            own_models.results(),
             scale.of_blocks(),
         ),
     ]
@@ -88,6 +89,7 @@ FULL = made.evidence(
     history=pd.concat([made.history(), made.history("imitation", ("attention_pointer",))]),
     sweep=made.sweep(),
     examples=made.examples(),
+    refusals=own_models.refusals(),
     parts=pd.concat([imitations.parts(), processors.by_length()]),
     residuals=made.residuals(),
     scale_sizes=scale.sizes(),

@@ -6,7 +6,8 @@ counts. Annealing starts from the best schedule of all classical methods.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -82,8 +83,12 @@ def trials(
         evaluations = max(1, min(_EVALUATIONS, _PER_OPERATION * len(problem)))
         budget = Budget(max(1, min(_PROPOSALS, _DRAWN // max(len(problem), 1))), evaluations)
         inputs = {"target": target} | ({"weights": _WEIGHTS[method]} if method in _WEIGHTS else {})
-        proposals = make(settings, inputs).propose(without, np.random.default_rng([seed, number]), budget)
-        results.append(_best(method, problem, proposals.orders, proposals.placements, groups, proposals.message))
+        with _one_thread() if method in NETWORKS else nullcontext():
+            proposals = make(settings, inputs).propose(without, np.random.default_rng([seed, number]), budget)
+        trial = _best(method, problem, proposals.orders, proposals.placements, groups, proposals.message)
+        if method == "go":  # it knows no groups: united, its schedule may be worse than HEFT's, from which it starts
+            trial = min(trial, replace(results[-1], method="go"), key=lambda each: each.seconds)
+        results.append(trial)
     if by in NETWORKS:
         return results
     if settled := _settled(problem, results):
@@ -103,6 +108,19 @@ def trials(
     if trial.seconds > start.seconds:  # only what does not fit the memory is better
         trial = replace(start, method="annealing")
     return [*results, trial]
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Torch computes on one thread: a network's tensors are small, and threads that wait for each other take longer."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _settled(problem: Problem, results: Sequence[Trial]) -> Trial | None:

@@ -146,4 +146,5 @@ def _profiled(path: Path) -> Source:
     colors[alone] = colors.max(initial=0) + 1 + np.arange(int(alone.sum()))
     classes, groups = np.unique(colors, return_inverse=True)
     shared = groups if len(classes) < len(colors) else None
-    return Source(graph, names, workload.ids, shared, workload.accelerators, workload.memory)
+    parts = Parts(np.arange(len(graph)), graph.bytes_written, graph.children, np.zeros(len(graph), bool))
+    return Source(graph, names, workload.ids, shared, workload.accelerators, workload.memory, results=parts)

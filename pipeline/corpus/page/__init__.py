@@ -3,7 +3,7 @@
 from pipeline.lab.page.pages import Page
 
 PAGE = Page(
-    place=10,
+    place=11,
     name="corpus",
     short="corpus",
     title="The code and its dependencies",

@@ -3,7 +3,7 @@
 from pipeline.lab.page.pages import Page
 
 PAGE = Page(
-    place=6,
+    place=7,
     name="devices",
     short="devices",
     title="Computation graphs on several devices",

@@ -3,7 +3,7 @@
 from pipeline.lab.page.pages import Page
 
 PAGE = Page(
-    place=9,
+    place=10,
     name="fusion",
     short="fusion",
     title="Operations fused: GO's third task, and a real compiler",

@@ -3,7 +3,7 @@
 from pipeline.lab.page.pages import Page
 
 PAGE = Page(
-    place=8,
+    place=9,
     name="placement",
     short="GO's placement",
     title="Whole graphs placed and ordered: GO",

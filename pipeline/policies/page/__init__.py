@@ -3,7 +3,7 @@
 from pipeline.lab.page.pages import Page
 
 PAGE = Page(
-    place=7,
+    place=8,
     name="policies",
     short="GFlowNets",
     title="Policies that build schedules: GFlowNets",

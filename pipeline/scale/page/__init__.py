@@ -3,7 +3,7 @@
 from pipeline.lab.page.pages import Page
 
 PAGE = Page(
-    place=11,
+    place=12,
     name="scale",
     short="scale",
     title="From one machine to many",

@@ -123,11 +123,55 @@ def test_what_fits_nowhere_is_told(memory: float, message: str) -> None:
     assert chosen(trials(replace(chain, memory=25.0), 0, moves=5)).seconds == 4.0
 
 
-def test_go_changes_heft_s_schedule_and_never_makes_it_worse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def small_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small network with random weights, and few evaluations."""
     torch.manual_seed(0)
     save(WholeGraph(Settings(width=8, heads=2)), tmp_path / "weights.safetensors")
     monkeypatch.setitem(best._WEIGHTS, "go", tmp_path / "weights.safetensors")
     monkeypatch.setattr(best, "_EVALUATIONS", 60)
+
+
+@pytest.mark.usefixtures("small_go")
+@pytest.mark.parametrize("seed", range(4))
+def test_go_is_never_worse_than_its_start_with_groups_and_little_memory(seed: int) -> None:
+    """GO knows no groups: what it found is united afterwards."""
+    rng = np.random.default_rng(seed)
+    problem = drawn.problem(rng, 24, 3)
+    groups = rng.integers(0, 12, 24)
+    room = 0.9 * float(peaks(problem, np.arange(24), np.zeros(24, int))[0])
+    for memory in (problem.memory, room):
+        results = {trial.method: trial for trial in trials(replace(problem, memory=memory), seed, groups, by="go")}
+        assert results["go"].seconds <= results["heft"].seconds
+        if results["go"].order is not None:
+            _, placement = schedule(results["go"])
+            assert all(len(set(placement[groups == group].tolist())) <= 1 for group in range(12))
+
+
+@pytest.mark.usefixtures("small_go")
+def test_a_network_computes_on_one_thread_and_gives_the_others_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads that wait for each other made GO ten times as slow on a busy machine."""
+    threads: list[int] = []
+    makes = best.make
+
+    def noting(*arguments: object) -> object:
+        method = makes(*arguments)
+        propose = method.propose
+        method.propose = lambda *more: (threads.append(torch.get_num_threads()), propose(*more))[1]
+        return method
+
+    monkeypatch.setattr(best, "make", noting)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        trials(drawn.problem(np.random.default_rng(3), 20, 3), 0, by="go")
+        assert threads == [2, 2, 2, 1] and torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("small_go")
+def test_go_changes_heft_s_schedule_and_never_makes_it_worse() -> None:
     problem = drawn.problem(np.random.default_rng(3), 30, 3)
     results = trials(problem, 0, by="go")
     assert [trial.method for trial in results] == list(METHODS["go"])

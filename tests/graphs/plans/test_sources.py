@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from learned_schedulers.graphs.devices.settings import DEVICES, LINKS
+from learned_schedulers.graphs.devices.simulator import peaks
 from learned_schedulers.graphs.plans.sources import on_devices, read_file
 from learned_schedulers.graphs.read.workloads import read_workload
 from pipeline.lab.config.params import load
@@ -31,6 +33,15 @@ def test_a_workload_says_what_shares_a_device(tmp_path: Path) -> None:
     assert (problem.devices, problem.seconds.tolist()) == (2, [0.001] * 4)
     assert on_devices(source, devices=3, memory=1e-9).devices == 3
     assert on_devices(source, memory=1e-9).memory == 1.0
+
+
+def test_a_chain_with_times_that_are_rounded_has_two_results_at_a_time(tmp_path: Path) -> None:
+    seconds = np.random.default_rng(0).random(300)
+    nodes = [node(i, fpgaLatency=float(seconds[i])) for i in range(300)]
+    source = read_file(workload(tmp_path, nodes, [edge(i, i + 1) for i in range(299)]), {})
+    problem = on_devices(source, devices=1)
+    peak = peaks(problem, np.arange(300), np.zeros(300, np.int32))[0] - problem.weights.sum()
+    assert peak == pytest.approx(2 * problem.sizes.max())
 
 
 def test_a_result_is_part_of_its_nodes_size() -> None:

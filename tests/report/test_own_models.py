@@ -1,0 +1,108 @@
+"""The page on users' models, from made-up results; every claim on them finds the row that benchmarks write."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pipeline.lab import claims
+from pipeline.own_models.claims import OPERATIONS
+from pipeline.own_models.page import answers, costs, memory, pace, reading, splits
+from tests.report import made, own_models
+
+CLAIMS = claims.table(own_models.results(), claims.declared())
+EVIDENCE = made.evidence(own_models.results(), claims=CLAIMS, refusals=own_models.refusals())
+MEASURED_BY = {
+    "own_models": "own_models",
+    "own_model_times": "own_model_times",
+    "own_model_memory": "own_model_memory",
+    "own_split": "split_modules",
+    "own_split_networks": "split_modules --networks",
+    "own_split_answer": "split_answer",
+    "own_graph_answer": "graph_answer",
+}
+
+
+def test_refusals_stand_below_their_share() -> None:
+    shown = reading.section(EVIDENCE)
+    assert [line[0] for line in shown["models"].lines] == ["ONNX files of packages", "torch modules", "**all**"]
+    assert shown["models"].lines[1][1:] == ["20", "20", "5.0%", "0"]
+    assert shown["refusals"].lines == [
+        ["`eight_bits`", "`graph`", "packed \\_\\_weights\\_\\_ \\| give the ONNX file"],
+        ["`odd/model.onnx`", "its runtime", "no such operator"],
+    ]
+
+
+def test_flops_have_two_judges_and_a_module_two_forms() -> None:
+    shown = costs.section(EVIDENCE)
+    assert [line[1:] for line in shown["flops"].lines] == [["89", "1.23%"], ["89", "0.40%"], ["89", "1.23%"]]
+    assert shown["forms"].lines == [["FLOPs", "9", "3.0%"], ["expected seconds", "9", "120.0%"]]
+    assert shown["apart"]
+
+
+def test_seconds_of_models_and_the_outliers_by_name() -> None:
+    shown = costs.section(EVIDENCE)
+    assert [line[0] for line in shown["times"].lines] == ["`bert`", "`speech`", "**all**"]
+    assert shown["times"].lines[1][1:] == ["50", "0.90", "35.0%", "0.42"]
+    assert shown["outliers"] == "`index` 4.7× (of 7), `_native_tanh` 0.4× (of 7)"
+
+
+def test_the_picture_names_models_and_kinds_from_fast_to_slow() -> None:
+    drawn = costs.section(EVIDENCE)["figures"]["own_models_times"]()
+    names = [[text.get_text() for text in ax.get_yticklabels()] for ax in drawn.axes]
+    assert names == [
+        ["bert (100)", "speech (100)"],
+        ["tanh (7)", "addmm (7)", "convolution (7)", "index (7)"],
+    ]
+    ratios = [[line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"] for ax in drawn.axes]
+    assert ratios[0] == pytest.approx([1 / 0.98, 1 / 0.42]) and ratios[1] == sorted(own_models.KINDS.values())
+    assert all(ax.get_xlim() == drawn.axes[0].get_xlim() for ax in drawn.axes)
+
+
+def test_memory_of_a_model_by_optimiser() -> None:
+    shown = memory.section(EVIDENCE)
+    assert shown["table"].lines == [
+        ["`resnet18`", "123", *4 * ["+0.02%"]],
+        ["`transformer`", "123", *4 * ["-4.00%"]],
+    ]
+    assert (shown["median"], shown["largest"]) == ("2.01%", "4.00% (`transformer`)")
+
+
+def test_splits_that_differ_and_the_control() -> None:
+    shown = splits.section(EVIDENCE)
+    assert shown["table"].lines == [
+        ["small modules of all kinds", "80", "20", "600", "62,340", "0"],
+        ["whole networks", "80", "20", "600", "62,340", "1"],
+    ]
+    assert (shown["detected"], shown["cases"], shown["missing"]) == ("100.0%", "60", [])
+
+
+def test_sizes_in_the_order_of_numbers_behind_the_start() -> None:
+    shown = pace.section(EVIDENCE)
+    assert [line[:2] for line in shown["graph"].lines] == [
+        *([f"{size:,}", "the default"] for size in OPERATIONS),
+        ["12", "`--by go`"],
+    ]
+    assert shown["graph"].lines[0][2:] == ["1.50 <small>[1.20 to 1.80]</small>", "3.5 <small>[3.2 to 3.8]</small>"]
+    assert shown["start_up"] == "1.60"
+    assert shown["split"].lines[0][1].startswith("27.5")
+
+
+def test_each_claim_has_its_question_and_its_row() -> None:
+    table = EVIDENCE.claims.set_index("claim")
+    declared = [claim.name for claim in claims.declared() if re.match(r"own_(models|model|split)_", claim.name)]
+    assert sorted({**answers.OF_COSTS, **answers.OF_ANSWERS}) == sorted(declared)
+    verdicts = table.loc[declared, "holds"].to_dict()
+    wrong = {name for name, verdict in verdicts.items() if verdict != "yes"}
+    assert wrong == {"own_split_networks_different", "own_model_decision_seconds_10000"}
+    assert sum(len(part.lines) for part in answers.section(EVIDENCE).values()) == len(declared)
+
+
+@pytest.mark.parametrize("experiment", list(MEASURED_BY))
+def test_the_page_is_whole_without_an_experiment(experiment: str) -> None:
+    rows = own_models.results()
+    text, _ = made.page("own_models", made.evidence(rows[rows["experiment"] != experiment]))
+    missing = r"Not measured yet: `(.*?)`"
+    assert re.findall(missing, text) == [f"python -m benchmarks.{MEASURED_BY[experiment]}"]
+    assert not re.search(missing, made.page("own_models", made.evidence(rows))[0])
