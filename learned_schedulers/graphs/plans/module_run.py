@@ -11,6 +11,7 @@ from torch import Tensor
 
 from learned_schedulers.graphs.plans.module_operations import Operations
 from learned_schedulers.graphs.plans.module_work import ModuleWork, RunModule, shared_results
+from learned_schedulers.graphs.plans.random_draws import SeededCalls
 from learned_schedulers.graphs.plans.turns import (
     PATIENCE,
     PLAN,
@@ -97,8 +98,14 @@ def timed_in_turns(
 
 
 def _expected(plain: Plain, trace: Traced, operations: Operations) -> dict[str, Tensor]:
-    """What plain torch computes, by names for messages."""
-    outputs = plain.run()
+    """What plain torch computes, by names for messages, from the same random numbers as the plan."""
+    with torch.random.fork_rng(devices=[]), SeededCalls() as calls:
+        outputs = plain.run()
+    if calls.count != operations.draws:
+        raise DifferentResults(
+            f"forward draws random numbers {calls.count} times, and its trace {operations.draws} times, so that "
+            "results cannot be compared: run it without --training, or make the module with a dropout of 0"
+        )
     if len(outputs) != len(operations.results.outputs):
         raise DifferentResults(
             f"the module returns {len(outputs)} tensors, and its trace {len(operations.results.outputs)}: let it "
