@@ -90,7 +90,8 @@ def main(
         Literal["sgd", "momentum", "adam", "fused"],
         typer.Option(
             help="Of --training: its states lie beside the weights (momentum one, adam two of their size), and all "
-            "gradients stay until its step; fused: sgd that takes its step with each gradient. The step takes no time."
+            "gradients stay until its step; fused: sgd that takes its step with each gradient. Of --device cpu: if it "
+            "is named, the comparison with torch, and --run, have its step; makespans never do."
         ),
     ] = "sgd",
     attention: Annotated[
@@ -234,8 +235,8 @@ def main(
         print()
         print(summary.devices_text(problem, best.order, best.placement, times))
         if device == "cpu":
-            seconds = running.predicted(source, problem, core, best, runtime)
-            running.tell_fastest(seconds, runtime)
+            seconds = running.predicted(source, problem, core, best, runtime, options.get("optimizer"))
+            running.tell_fastest(seconds, runtime, options.get("optimizer"))
         if runnable:
             running.run(runnable, problem, best, seconds)
         contents = {name: _content(name, problem, source, best, times) for name in files}

@@ -15,9 +15,11 @@ from torch import Tensor, fx, nn
 from torch._subclasses import FakeTensor
 from torch.utils import _pytree as pytree
 
+from learned_schedulers.graphs.plans.optimizer_steps import add_steps
 from learned_schedulers.graphs.plans.random_draws import Draws
 from learned_schedulers.graphs.read.export import Traced
 from learned_schedulers.graphs.read.fx_nodes import computes, has_result, kind_of, value_of
+from learned_schedulers.graphs.read.module_memory import Optimiser
 
 LINE = 64  # bytes; all tensors begin at multiples of it, as those that torch allocates
 Values = list[Any]  # of all nodes by their number; None: not computed yet, or not needed any more
@@ -67,8 +69,16 @@ class Instruction(NamedTuple):
 class Operations:
     """The n operations of a trace."""
 
-    def __init__(self, trace: Traced) -> None:
-        """Raises ValueError for a trace that does not have the numbers of all that it reads."""
+    def __init__(self, trace: Traced, optimiser: Optimiser | None = None) -> None:
+        """optimiser: its steps become further operations, also of the trace.
+
+        Raises ValueError for a trace that does not have the numbers of all that it reads.
+        """
+        (output,) = (node for node in trace.nodes.nodes if node.op == "output")
+        self.results = _results(output)
+        if optimiser is not None and trace.loss is not None:
+            weights = dict(trace.captured.named_parameters(remove_duplicate=False))
+            self.results.weights.update(add_steps(trace.nodes, optimiser, self.results.gradients, weights))
         self.nodes = [node for node in trace.nodes.nodes if node.op != "output" and _matters(node)]
         self.number = {node: k for k, node in enumerate(self.nodes)}
         self.instructions = {node: self._instruction(node) for node in self.nodes if node.op == "call_function"}
@@ -78,8 +88,6 @@ class Operations:
         with torch.no_grad():
             self._sort(trace)
         self.kinds = tuple(map(kind_of, self.computed))
-        (output,) = (node for node in trace.nodes.nodes if node.op == "output")
-        self.results = _results(output)
         self._draws = Draws()
         with torch.random.fork_rng(devices=[]):
             self.forms = self._rehearsed()  # of the n results
@@ -272,10 +280,18 @@ class Results(NamedTuple):
 
     outputs: list[fx.Node]  # of the module
     gradients: dict[str, fx.Node]  # of its parameters, by their names
+    weights: dict[str, fx.Node]  # its parameters after the optimiser's step
+
+    @property
+    def named(self) -> dict[str, fx.Node]:
+        """All of them, by names for messages."""
+        named = {f"output {number}": node for number, node in enumerate(self.outputs)}
+        named |= {f"gradient of {name}": node for name, node in self.gradients.items()}
+        return named | {f"{name} after the step": node for name, node in self.weights.items()}
 
 
 def _results(output: fx.Node) -> Results:
-    results = Results([], {})
+    results = Results([], {}, {})
     for node, descriptor in zip(output.args[0], output.meta["desc"], strict=True):  # type: ignore[arg-type]
         if not isinstance(node, fx.Node):
             continue

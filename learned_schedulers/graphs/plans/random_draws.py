@@ -70,7 +70,7 @@ class Draws:
 
 
 class SeededCalls(TorchDispatchMode):
-    """The module by itself draws the same numbers while this is entered."""
+    """The module by itself draws the same numbers while this is entered. torch.cond does not run in it."""
 
     def __init__(self) -> None:
         super().__init__()
