@@ -137,8 +137,9 @@ def main(
         bool,
         typer.Option(
             "--run",
-            help="With --device cpu: also run the best plan of module:Class on two cores, in turns with plain torch "
-            "with one and two threads, compare the results, and say which is fastest. The module has weights then.",
+            help="With --device cpu: also run the best plan of module:Class or of an ONNX file on two cores, in turns "
+            "with plain torch (onnxruntime for a file) with one and two threads, compare the results, and say which is "
+            "fastest. The module has weights then.",
         ),
     ] = False,
     value: Annotated[
@@ -165,10 +166,12 @@ def main(
     branch, a while_loop as a single step. Nothing runs on a device, and no content of a file runs as code. But
     module:Class imports your module, which runs its code.
 
-    With --device cpu, the devices are cores of this machine, and the command says whether plain torch with as many
-    threads is expected to be faster than any of the plans. With --run, two processes on two cores execute the best
-    plan of module:Class, with weights and inputs from a fixed seed, which takes half a minute. A training step is run
-    up to its gradients. Weights are in memory three times.
+    With --device cpu, the devices are cores of this machine, and the command says whether plain torch, or onnxruntime
+    for a file, with as many threads is expected to be faster than any of the plans. With --run, two processes on two
+    cores execute the best plan, with inputs (and weights of module:Class) from a fixed seed, which takes half a minute.
+    A training step is run up to its gradients, and with the optimizer's step if --optimizer is named; both sides draw
+    the same random numbers. An ONNX file is cut into pieces, each a call of onnxruntime on one thread; it needs
+    pip install -e '.[runtime]'. Weights are in memory three times.
 
     With --fuse, the command plans kernels for one core instead, by XLA's rules and by GO. It prints how much each
     kernel saves by a cost of launches, arithmetic and bytes. If g++ is installed, TorchInductor compiles module:Class
@@ -187,6 +190,8 @@ def main(
     learned-schedulers graph 'mine:Network(width=64)' --input tokens=int64:16,128 --training --loss mean_square:scores
     learned-schedulers graph mine:Network --input bfloat16:16,128 --device a100 --costs costs.json
     learned-schedulers graph mine:Network --input 32,3,64,64 --device cpu --run
+    learned-schedulers graph mine:Network --input 32,3,64,64 --device cpu --run --training --optimizer adam
+    learned-schedulers graph vad.onnx --size batch=2 --device cpu --run --value rate=16000
     learned-schedulers graph mine:Network --input 32,3,64,64 --fuse --plan kernels.json
 
     Modules of torchvision need, in the clone: pip install -e '.[models]' -c constraints.txt. If an ONNX file leaves a
@@ -236,7 +241,7 @@ def main(
         print(summary.devices_text(problem, best.order, best.placement, times))
         if device == "cpu":
             seconds = running.predicted(source, problem, core, best, runtime, options.get("optimizer"))
-            running.tell_fastest(seconds, runtime, options.get("optimizer"))
+            running.tell_fastest(seconds, runtime, training, options.get("optimizer"))
         if runnable:
             running.run(runnable, problem, best, seconds)
         contents = {name: _content(name, problem, source, best, times) for name in files}

@@ -158,8 +158,8 @@ def predicted(
     return with_steps(seconds, source, problem, best, cores, optimiser) if optimiser else seconds
 
 
-def tell_fastest(seconds: Mapping[str, float], runtime: str, optimiser: str | None = None) -> None:
-    """Print which is expected to be the fastest."""
+def tell_fastest(seconds: Mapping[str, float], runtime: str, training: bool, optimiser: str | None) -> None:
+    """Print which is expected to be the fastest, and what the times are of."""
     from learned_schedulers.graphs.plans.beside_plain import predicted_text
 
     if not seconds:
@@ -167,6 +167,8 @@ def tell_fastest(seconds: Mapping[str, float], runtime: str, optimiser: str | No
     print(f"\n{predicted_text(seconds)}", flush=True)
     if optimiser:
         print(f"(with the step of {optimiser}, which the makespans above do not have)")
+    elif training:
+        print("(a training step up to the gradients; --optimizer adds its step)")
     if runtime != "torch":
         print(f"(by rates of torch's operations; {runtime} has kernels of its own, and joins operations into one)")
 
