@@ -93,4 +93,5 @@ def measured_text(predicted: Mapping[str, float], turns: Turns) -> str:
     if spread > _BUSY:
         verdict += f". The times scatter by {spread:.0%}: other programs use the cores; run it on an idle machine"
     right = f"The plan is right: {tensors} plain {turns.runtime}'s, {equal}."
-    return f"{aligned(rows)}\n\n{len(ratios)} rounds in turns: {verdict}.\n{right}"
+    note = f"{turns.note}\n" if turns.note else ""
+    return f"{aligned(rows)}\n\n{note}{len(ratios)} rounds in turns: {verdict}.\n{right}"
