@@ -90,7 +90,8 @@ def main(
         Literal["sgd", "momentum", "adam", "fused"],
         typer.Option(
             help="Of --training: its states lie beside the weights (momentum one, adam two of their size), and all "
-            "gradients stay until its step; fused: sgd that takes its step with each gradient. The step takes no time."
+            "gradients stay until its step; fused: sgd that takes its step with each gradient. Of --device cpu: if it "
+            "is named, the comparison with torch, and --run, have its step; makespans never do."
         ),
     ] = "sgd",
     attention: Annotated[
@@ -139,9 +140,9 @@ def main(
         bool,
         typer.Option(
             "--run",
-            help="With --device cpu: also run the best plan on two cores, in turns with torch or ONNX Runtime by "
-            "itself with one and two threads, compare the results, and say which is fastest. With a GPU's name: "
-            "run module:Class on streams of this machine's GPU. The module has weights then.",
+            help="With --device cpu: also run the best plan of module:Class or of an ONNX file on two cores, in turns "
+            "with plain torch (onnxruntime for a file) with one and two threads, compare the results, and say which is "
+            "fastest. With a GPU's name: module:Class on streams of this machine's GPU. The module has weights then.",
         ),
     ] = False,
     value: Annotated[
@@ -171,11 +172,14 @@ def main(
     module:Class imports your module, which runs its code. What is modelled and what is not, of time, memory, types of
     numbers and transfers, is in one table: docs/usage.md, "What is modelled".
 
-    With --device cpu, the devices are cores of this machine, and the command says whether plain torch with as many
-    threads is expected to be faster than any of the plans. With --run, two processes on two cores execute the best
-    plan of module:Class, with weights and inputs from a fixed seed, which takes half a minute. A training step is run
-    up to its gradients. Weights are in memory three times. With a GPU's name, --run captures the best plan as a CUDA
-    graph of two streams (--devices says how many) of this machine's GPU, beside torch and torch as a CUDA graph.
+    With --device cpu, the devices are cores of this machine, and the command says whether plain torch, or onnxruntime
+    for a file, with as many threads is expected to be faster than any of the plans. With --run, two processes on two
+    cores execute the best plan, with inputs (and weights of module:Class) from a fixed seed, which takes half a minute.
+    A training step is run up to its gradients, and with the optimizer's step if --optimizer is named; both sides draw
+    the same random numbers. An ONNX file is cut into pieces, each a call of onnxruntime on one thread; it needs
+    pip install -e '.[runtime]'. Weights are in memory three times.
+    With a GPU's name, --run captures the best plan of module:Class as a CUDA graph of two streams (--devices says how
+    many) of this machine's GPU, beside torch and torch as a CUDA graph; a training step runs up to its gradients.
 
     With --fuse, the command plans kernels for one core instead, by XLA's rules and by GO. It prints how much each
     kernel saves by a cost of launches, arithmetic and bytes. If g++ is installed, TorchInductor compiles module:Class
@@ -194,6 +198,8 @@ def main(
     learned-schedulers graph 'mine:Network(width=64)' --input tokens=int64:16,128 --training --loss mean_square:scores
     learned-schedulers graph mine:Network --input bfloat16:16,128 --device a100 --costs costs.json
     learned-schedulers graph mine:Network --input 32,3,64,64 --device cpu --run
+    learned-schedulers graph mine:Network --input 32,3,64,64 --device cpu --run --training --optimizer adam
+    learned-schedulers graph vad.onnx --size batch=2 --device cpu --run --value rate=16000
     learned-schedulers graph mine:Network --input 32,3,64,64 --device h100 --run
     learned-schedulers graph mine:Network --input 32,3,64,64 --fuse --plan kernels.json
 
@@ -246,8 +252,8 @@ def main(
         print()
         print(summary.devices_text(problem, best.order, best.placement, times))
         if device == "cpu":
-            seconds = running.predicted(source, problem, core, best, runtime)
-            running.tell_fastest(seconds, runtime)
+            seconds = running.predicted(source, problem, core, best, runtime, options.get("optimizer"))
+            running.tell_fastest(seconds, runtime, training, options.get("optimizer"))
         elif runnable:
             seconds = running.predicted_on_gpu(problem, best)
         if runnable:

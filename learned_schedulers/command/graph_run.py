@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from learned_schedulers.graphs.plans.pieces.file_run import FileRun
     from learned_schedulers.graphs.plans.turns import Turns
     from learned_schedulers.graphs.read.export import Traced
+    from learned_schedulers.graphs.read.module_memory import Optimiser
 
 CORES = 2  # that a plan is executed on
 STREAMS = 2  # of a GPU, by default
@@ -145,7 +146,9 @@ def prepared(
     from learned_schedulers.graphs.read.own_costs import read_costs
 
     way = Way(loss_of(options.get("loss", "cross_entropy")), options.get("attention", True))
-    module = RunModule(model, tuple(inputs), options.get("training", False), way)
+    training = options.get("training", False)
+    optimiser = None if on_gpu else options.get("optimizer")
+    module = RunModule(model, tuple(inputs), training, way, optimiser)
     costs = options.get("costs")
     where = "cuda" if on_gpu else "cpu"
     trace = trace_with_weights(module.named, module.inputs, module.training, module.way, where)
@@ -153,7 +156,7 @@ def prepared(
         model, trace, Prices({} if costs is None else read_costs(costs)), options.get("optimizer", "sgd")
     )
     try:
-        operations = Operations(trace)
+        operations = Operations(trace, module.optimiser)
     except Exception as error:  # the user's operators may raise anything
         raise ValueError(f"{model}: --run: {cause_and_remedy(error)}") from error
     if on_gpu:
@@ -203,26 +206,35 @@ def head(model: str, problem: Problem, source: Source, core: Core) -> str:
     )
 
 
-def predicted(source: Source, problem: Problem, core: Core, best: Trial, runtime: str) -> dict[str, float]:
+def predicted(
+    source: Source, problem: Problem, core: Core, best: Trial, runtime: str, optimiser: Optimiser | None
+) -> dict[str, float]:
     """Seconds of the plan, and of its runtime with one thread and as many as devices, by rates measured now.
 
+    optimiser: its step follows the gradients, on the devices that compute them.
     Empty if this machine does not have so many cores, or the graph has times of its own.
     """
-    from learned_schedulers.graphs.plans.beside_plain import predictions
+    from learned_schedulers.graphs.plans.beside_plain import predictions, with_steps
 
     threads = problem.devices
     if len(source.graph.seconds) or not 1 < threads <= len(os.sched_getaffinity(0)):
         return {}
-    return predictions(source, best.seconds, {1: core, threads: measured(source.types, threads)}, runtime)
+    cores = {1: core, threads: measured(source.types, threads)}
+    seconds = predictions(source, best.seconds, cores, runtime)
+    return with_steps(seconds, source, problem, best, cores, optimiser) if optimiser else seconds
 
 
-def tell_fastest(seconds: Mapping[str, float], runtime: str) -> None:
-    """Print which is expected to be the fastest."""
+def tell_fastest(seconds: Mapping[str, float], runtime: str, training: bool, optimiser: str | None) -> None:
+    """Print which is expected to be the fastest, and what the times are of."""
     from learned_schedulers.graphs.plans.beside_plain import predicted_text
 
     if not seconds:
         return
     print(f"\n{predicted_text(seconds)}", flush=True)
+    if optimiser:
+        print(f"(with the step of {optimiser}, which the makespans above do not have)")
+    elif training:
+        print("(a training step up to the gradients; --optimizer adds its step)")
     if runtime != "torch":
         print(f"(by rates of torch's operations; {runtime} has kernels of its own, and joins operations into one)")
 

@@ -61,13 +61,20 @@ def test_cores_are_priced_and_plain_torch_is_predicted(module: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="plans are executed on two cores")
-@pytest.mark.parametrize("training", [False, True])
-def test_a_plan_runs_beside_plain_torch(module: str, training: bool) -> None:
-    result = run(module, "--input", "512,64", "--device", "cpu", "--run", *["--training"] * training)
+@pytest.mark.parametrize(
+    ("words", "tensors", "note"),
+    [
+        ((), "result equals", ""),
+        (("--training",), "5 tensors equal", "(a training step up to the gradients; --optimizer adds its step)"),
+        (("--training", "--optimizer", "adam"), "9 tensors equal", "(with the step of adam, which the makespans"),
+    ],
+)
+def test_a_plan_runs_beside_plain_torch(module: str, words: tuple[str, ...], tensors: str, note: str) -> None:
+    result = run(module, "--input", "512,64", "--device", "cpu", "--run", *words)
     assert result.exit_code == 0, result.output
     assert re.search(r"^plan +\S+ ms +\S+ ms +\S+ ms to \S+ ms$", result.stdout, re.MULTILINE)
     assert re.search(r"2 rounds in turns: .*(is fastest|no difference)", result.stdout)
-    assert f"The plan is right: its {'5 tensors equal' if training else 'result equals'} plain torch's" in result.stdout
+    assert f"The plan is right: its {tensors} plain torch's" in result.stdout and note in result.stdout
 
 
 def test_a_file_needs_its_runtime(file: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,10 +6,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from learned_schedulers.graphs.devices.simulator import starts
+from learned_schedulers.graphs.plans.best import Trial
 from learned_schedulers.graphs.plans.median_interval import median_interval
 from learned_schedulers.graphs.plans.sources import Source
 from learned_schedulers.graphs.plans.summary import aligned, milliseconds
 from learned_schedulers.graphs.plans.turns import PLAN, Turns, threads_name
+from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.graphs.read.module_memory import Optimiser
 from learned_schedulers.graphs.read.roofline import seconds
 from learned_schedulers.graphs.run.core import Core
 
@@ -26,6 +30,31 @@ def predictions(source: Source, makespan: float, cores: Mapping[int, Core], runt
         rates = core.rates_of(source.graph.kinds, source.types)
         predicted[threads_name(threads, runtime)] = float(seconds(source.graph, core.device, rates).sum())
     return predicted
+
+
+def with_steps(
+    predicted: Mapping[str, float],
+    source: Source,
+    problem: Problem,
+    best: Trial,
+    cores: Mapping[int, Core],
+    optimiser: Optimiser,
+) -> dict[str, float]:
+    """Predicted seconds with the step of an optimiser, which each device takes behind its last operation."""
+    from learned_schedulers.graphs.plans.optimizer_steps import seconds_of_steps  # slow to import: torch
+
+    assert best.order is not None and best.placement is not None
+    single, *_ = cores.values()
+    ends = starts(problem, best.order, best.placement) + problem.seconds
+    steps = seconds_of_steps(source.gradients, optimiser, single, len(problem))
+    devices = [best.placement == device for device in range(problem.devices)]
+    seconds = [float(ends[inside].max(initial=0.0) + steps[inside].sum()) for inside in devices]
+    of_plan = {PLAN: max(predicted[PLAN], *seconds)}
+    runtimes = [name for name in predicted if name != PLAN]
+    return of_plan | {
+        name: predicted[name] + float(seconds_of_steps(source.gradients, optimiser, core, len(problem)).sum())
+        for name, core in zip(runtimes, cores.values(), strict=True)
+    }
 
 
 def predicted_text(predicted: Mapping[str, float]) -> str:
@@ -64,4 +93,5 @@ def measured_text(predicted: Mapping[str, float], turns: Turns) -> str:
     if spread > _BUSY:
         verdict += f". The times scatter by {spread:.0%}: other programs use the cores; run it on an idle machine"
     right = f"The plan is right: {tensors} plain {turns.runtime}'s, {equal}."
-    return f"{aligned(rows)}\n\n{len(ratios)} rounds in turns: {verdict}.\n{right}"
+    note = f"{turns.note}\n" if turns.note else ""
+    return f"{aligned(rows)}\n\n{note}{len(ratios)} rounds in turns: {verdict}.\n{right}"

@@ -125,6 +125,7 @@ def source_of(named: str, trace: Traced, prices: Prices, optimizer: Optimiser = 
         notes=tuple(_notes(trace, graph.kinds, prices)),
         shared=memory.shared,
         results=memory.results,
+        gradients=memory.gradients,
     )
 
 

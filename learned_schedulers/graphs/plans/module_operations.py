@@ -15,8 +15,11 @@ from torch import Tensor, fx, nn
 from torch._subclasses import FakeTensor
 from torch.utils import _pytree as pytree
 
+from learned_schedulers.graphs.plans.optimizer_steps import add_steps
+from learned_schedulers.graphs.plans.random_draws import Draws
 from learned_schedulers.graphs.read.export import Traced
 from learned_schedulers.graphs.read.fx_nodes import computes, has_result, kind_of, value_of
+from learned_schedulers.graphs.read.module_memory import Optimiser
 
 LINE = 64  # bytes; all tensors begin at multiples of it, as those that torch allocates
 Values = list[Any]  # of all nodes by their number; None: not computed yet, or not needed any more
@@ -66,8 +69,16 @@ class Instruction(NamedTuple):
 class Operations:
     """The n operations of a trace."""
 
-    def __init__(self, trace: Traced) -> None:
-        """Raises ValueError for a trace that does not have the numbers of all that it reads."""
+    def __init__(self, trace: Traced, optimiser: Optimiser | None = None) -> None:
+        """optimiser: its steps become further operations, also of the trace.
+
+        Raises ValueError for a trace that does not have the numbers of all that it reads.
+        """
+        (output,) = (node for node in trace.nodes.nodes if node.op == "output")
+        self.results = _results(output)
+        if optimiser is not None and trace.loss is not None:
+            weights = dict(trace.captured.named_parameters(remove_duplicate=False))
+            self.results.weights.update(add_steps(trace.nodes, optimiser, self.results.gradients, weights))
         self.nodes = [node for node in trace.nodes.nodes if node.op != "output" and _matters(node)]
         self.number = {node: k for k, node in enumerate(self.nodes)}
         self.instructions = {node: self._instruction(node) for node in self.nodes if node.op == "call_function"}
@@ -77,10 +88,14 @@ class Operations:
         with torch.no_grad():
             self._sort(trace)
         self.kinds = tuple(map(kind_of, self.computed))
-        _check_random(self.computed)
-        (output,) = (node for node in trace.nodes.nodes if node.op == "output")
-        self.results = _results(output)
-        self.forms = self._rehearsed()  # of the n results
+        self._draws = Draws()
+        with torch.random.fork_rng(devices=[]):
+            self.forms = self._rehearsed()  # of the n results
+
+    @property
+    def draws(self) -> int:
+        """Number of operations that draw random numbers."""
+        return self._draws.count
 
     def _sort(self, trace: Traced) -> None:
         """Fill `fixed`, `computed` and `owners`."""
@@ -123,18 +138,33 @@ class Operations:
         computed = {self.number[node] for node in self.computed}
         with torch.no_grad():
             for instruction, numbers in zip(instructions, dropped, strict=True):
-                instruction.run(values)
+                node = self.nodes[instruction.node]
                 if instruction.node in computed:
-                    node = self.nodes[instruction.node]
+                    instruction = self._run_seeded(node, instruction, values)
                     if (restrided := _Restrided(instruction.function, value_of(node))).differs(
                         values[instruction.node]
                     ):
                         instruction = self.instructions[node] = instruction._replace(function=restrided)
                         values[instruction.node] = restrided.of(values[instruction.node])
                     forms.append(form_of(values[instruction.node]))
+                else:
+                    instruction.run(values)
                 for number in numbers:
                     values[number] = None
         return forms
+
+    def _run_seeded(self, node: fx.Node, instruction: Instruction, values: Values) -> Instruction:
+        """Run an operation the first time; the instruction with a seed, if it draws random numbers."""
+        seeded = self._draws.seeded(node, instruction.function)
+        if seeded is None:
+            instruction.run(values)
+            return instruction
+        drawing = instruction._replace(function=seeded)
+        drawing.run(values)
+        if self._draws.drew(node):
+            self.instructions[node] = drawing
+            return drawing
+        return instruction
 
     def closure(self, node: fx.Node, available: set[fx.Node]) -> list[fx.Node]:
         """Nodes without cost that have to be computed before a node can be, in sequence; they become available."""
@@ -183,17 +213,6 @@ def form_of(result: Any) -> ResultForm:
         size = begin + leaf.numel() * leaf.element_size()
         forms.append(Form(tuple(leaf.shape), tuple(strides), leaf.dtype, begin, size))
     return ResultForm(tuple(forms), structure, size)
-
-
-def _check_random(nodes: Sequence[fx.Node]) -> None:
-    """Raises ValueError for an operation that draws random numbers."""
-    for node in nodes:
-        dropout = kind_of(node) == "scaled_dot_product_attention" and len(node.args) > 4 and node.args[4]
-        if dropout or torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
-            raise ValueError(
-                f"forward draws random numbers ({kind_of(node)}), which are others in each process, so that results "
-                "cannot be compared: run it without --training, or make the module with a dropout of 0"
-            )
 
 
 class _Restrided:
@@ -264,10 +283,18 @@ class Results(NamedTuple):
 
     outputs: list[fx.Node]  # of the module
     gradients: dict[str, fx.Node]  # of its parameters, by their names
+    weights: dict[str, fx.Node]  # its parameters after the optimiser's step
+
+    @property
+    def named(self) -> dict[str, fx.Node]:
+        """All of them, by names for messages."""
+        named = {f"output {number}": node for number, node in enumerate(self.outputs)}
+        named |= {f"gradient of {name}": node for name, node in self.gradients.items()}
+        return named | {f"{name} after the step": node for name, node in self.weights.items()}
 
 
 def _results(output: fx.Node) -> Results:
-    results = Results([], {})
+    results = Results([], {}, {})
     for node, descriptor in zip(output.args[0], output.meta["desc"], strict=True):  # type: ignore[arg-type]
         if not isinstance(node, fx.Node):
             continue

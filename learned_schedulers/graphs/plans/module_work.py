@@ -15,6 +15,7 @@ from torch.utils import _pytree as pytree
 from learned_schedulers.graphs.plans.module_export import trace_with_weights
 from learned_schedulers.graphs.plans.module_operations import Instruction, Operations, Values, last_reads
 from learned_schedulers.graphs.read.export import Way
+from learned_schedulers.graphs.read.module_memory import Optimiser
 from learned_schedulers.graphs.run.programs import Step
 from learned_schedulers.graphs.run.shared_memory import SharedMemory
 
@@ -27,6 +28,7 @@ class RunModule:
     inputs: tuple[str, ...]
     training: bool = False
     way: Way = field(default_factory=Way)
+    optimiser: Optimiser | None = None  # whose step follows the gradients
 
     def operations(self) -> Operations:
         """Its operations in this process, made once."""
@@ -35,7 +37,7 @@ class RunModule:
 
 @lru_cache(1)
 def _operations(module: RunModule) -> Operations:
-    return Operations(trace_with_weights(module.named, module.inputs, module.training, module.way))
+    return Operations(trace_with_weights(module.named, module.inputs, module.training, module.way), module.optimiser)
 
 
 @dataclass(frozen=True)

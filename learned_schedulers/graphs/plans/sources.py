@@ -46,6 +46,7 @@ class Source:
     notes: tuple[str, ...] = ()  # sentences about what was assumed: sizes, branches, steps, losses
     shared: SharedWeights = NO_SHARED
     results: Parts | None = None  # of the problem
+    gradients: tuple[tuple[int, int], ...] = ()  # operation that computes a weight's gradient, and its bytes
     nodes: Nodes | None = None  # of the model; None: those of the graph
 
     @property

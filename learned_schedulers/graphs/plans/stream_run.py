@@ -114,9 +114,11 @@ def timed_on_streams(
     Raises DifferentResults that names a tensor, NotCapturable, and torch's OutOfMemoryError if the GPU cannot hold all
     results at once.
     """
+    if operations.draws:
+        raise NotCapturable("forward draws random numbers: run it without --training, or make it with a dropout of 0")
     # Gradients are added up on the stream of their first step, and only one that is not the default can be captured.
     with torch.cuda.stream(torch.cuda.Stream()):
-        plain = Plain(trace)
+        plain = Plain(trace, None)
         expected = expected_results(plain, trace, operations)
         tell("capturing the plan and torch as CUDA graphs")
         with torch.no_grad():

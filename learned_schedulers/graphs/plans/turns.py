@@ -31,6 +31,7 @@ class Turns(NamedTuple):
     tensors: int  # that were compared in each round
     difference: float  # largest, relative to the largest number of a tensor
     runtime: str = "torch"
+    note: str = ""  # how the plan was executed
 
 
 def threads_name(count: int, runtime: str = "torch") -> str:

@@ -25,6 +25,7 @@ class ModuleMemory:
 
     shared: SharedWeights
     results: Parts  # those stay that the module returns, and gradients that wait for the optimiser
+    gradients: tuple[tuple[int, int], ...]  # operation that computes a parameter's gradient, and its bytes
     states: np.ndarray  # (n,) int64 bytes of the optimiser's states, at the first reader of each parameter
 
 
@@ -41,10 +42,13 @@ def memory_of(nodes: fx.Graph, optimiser: Optimiser = "sgd") -> ModuleMemory:
             if name:
                 weights[name] = origin
     lasting: set[tuple[fx.Node, int]] = set()
+    gradients: list[tuple[int, int]] = []
     trained: set[str] = set()
     for node, descriptor in _results(nodes):
         if isinstance(descriptor, GradAOTOutput):
             trained.add(str(getattr(descriptor.grad_of, "target", "")))
+            if hasattr(descriptor.grad_of, "target") and (owner := _origin(node)) in numbers:
+                gradients.append((numbers[owner], bytes_of(value_of(node))))
             if optimiser == "fused":
                 continue
         lasting.update(_parts_of(node))
@@ -52,7 +56,7 @@ def memory_of(nodes: fx.Graph, optimiser: Optimiser = "sgd") -> ModuleMemory:
     for name in trained & readers.keys():
         states[readers[name][0]] += _STATES[optimiser] * bytes_of(value_of(weights[name]))
     shared = SharedWeights.of((operations, bytes_of(value_of(weights[name]))) for name, operations in readers.items())
-    return ModuleMemory(shared, _results_of(numbers, lasting), states)
+    return ModuleMemory(shared, _results_of(numbers, lasting), tuple(gradients), states)
 
 
 def _results_of(numbers: Mapping[fx.Node, int], lasting: Set[tuple[fx.Node, int]]) -> Parts:

@@ -17,6 +17,8 @@ from learned_schedulers.graphs.plans.module_operations import Operations
 from learned_schedulers.graphs.plans.module_run import timed_in_turns
 from learned_schedulers.graphs.plans.module_work import RunModule
 from learned_schedulers.graphs.plans.turns import PLAN, DifferentResults, Turns, difference
+from learned_schedulers.graphs.read.export import Way
+from learned_schedulers.graphs.read.module_memory import Optimiser
 from learned_schedulers.graphs.read.node_costs import Prices
 
 needs_two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="schedules are executed on two cores")
@@ -68,6 +70,40 @@ class Attention(nn.Module):  # whose results have other strides than the trace s
     def forward(self, x):
         return self.layer(x)
 
+class Noise(nn.Module):  # random numbers of many kinds, also where training is off
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(16, 16), nn.Linear(16, 4)
+        self.dropout, self.alpha, self.slope = nn.Dropout(0.3), nn.AlphaDropout(0.2), nn.RReLU()
+    def forward(self, x):
+        x = self.slope(self.first(x) + torch.rand_like(x))[:, torch.randperm(16)]
+        return self.last(self.alpha(self.dropout(x.t()).t()))
+
+class Dropping(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.LSTM(16, 16, 2, dropout=0.2)
+        self.decoder = nn.TransformerDecoderLayer(16, 4, 32, dropout=0.2, batch_first=True)
+    def forward(self, x):
+        return self.decoder(x, self.layers(x)[0]).mean(1)
+
+class Hidden(nn.Module):  # it draws, but not while torch.export looks
+    def __init__(self):
+        super().__init__()
+        self.last = nn.Linear(16, 4)
+    def forward(self, x):
+        if not torch.compiler.is_exporting():
+            x = x + torch.rand(16)
+        return self.last(x)
+
+class NoisyChoice(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.last, self.dropout = nn.Linear(8, 8), nn.Dropout(0.4)
+    def forward(self, x):
+        chosen = torch.cond(x.sum() > 0, lambda t: t * torch.rand_like(t), lambda t: t + torch.rand_like(t), (x,))
+        return self.last(self.dropout(chosen))
+
 class State(nn.Module):  # a buffer that changes, constants, and types
     def __init__(self):
         super().__init__()
@@ -103,14 +139,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "_BUDGET", 0.0)
 
 
-def turns_of(name: str, inputs: list[str], training: bool) -> Turns:
+def turns_of(
+    name: str, inputs: list[str], training: bool, way: Way | None = None, optimiser: Optimiser | None = None
+) -> Turns:
     """A random schedule of a module, run beside plain torch."""
-    module = RunModule(f"run_kinds:{name}", tuple(inputs), training)
+    module = RunModule(f"run_kinds:{name}", tuple(inputs), training, way or Way(), optimiser)
     trace = trace_with_weights(module.named, module.inputs, module.training, module.way)
-    operations = Operations(trace)
     source = source_of(module.named, trace, Prices())
-    assert operations.kinds == source.graph.kinds
-    n = len(operations.kinds)
+    operations = Operations(trace, optimiser)
+    n = len(source.graph.kinds)
+    assert operations.kinds[:n] == source.graph.kinds
+    assert len(operations.kinds) - n == (len(source.gradients) if optimiser else 0)
     placement = np.random.default_rng(n).integers(0, 2, n)
     parents = source.graph.children.reversed()
     return timed_in_turns(module, trace, operations, parents, np.arange(n), placement, lambda _: None)
@@ -130,10 +169,39 @@ def test_a_schedule_computes_what_plain_torch_does(
     assert torch.get_num_threads() == threads
 
 
-def test_random_numbers_are_refused(folder: None) -> None:
-    trace = trace_with_weights("run_kinds:Attention(dropout=0.1)", ["2,6,16"], True, RunModule("", ()).way)
-    with pytest.raises(ValueError, match=r"forward draws random numbers \(.*\), which are others in each process"):
-        Operations(trace)
+@pytest.mark.slow
+@needs_two_cores
+@pytest.mark.parametrize(
+    ("name", "inputs", "training", "attention", "tensors"),
+    [
+        ("Attention(dropout=0.1)", ["2,6,16"], True, True, 13),
+        ("Attention(dropout=0.1)", ["2,6,16"], True, False, 13),
+        ("Dropping", ["2,5,16"], True, True, 27),
+        ("Noise", ["6,16"], True, True, 5),
+        ("Noise", ["6,16"], False, True, 1),
+    ],
+)
+def test_both_sides_draw_the_same_random_numbers(
+    name: str, inputs: list[str], training: bool, attention: bool, tensors: int, folder: None
+) -> None:
+    measured = turns_of(name, inputs, training, Way(attention=attention))
+    assert measured.tensors == tensors and measured.difference < 1e-4
+
+
+@needs_two_cores
+def test_random_numbers_that_the_trace_does_not_draw(folder: None) -> None:
+    with pytest.raises(DifferentResults, match="draws random numbers, and its trace does so 0 times"):
+        turns_of("Hidden", ["2,16"], False)
+    with pytest.raises(DifferentResults, match="draws random numbers beside torch's cond"):
+        turns_of("NoisyChoice", ["6,8"], True)
+
+
+@pytest.mark.slow
+@needs_two_cores
+@pytest.mark.parametrize("optimiser", ["sgd", "momentum", "adam", "fused"])
+def test_the_step_of_an_optimiser(optimiser: Optimiser, folder: None) -> None:
+    measured = turns_of("Branches", ["2,3,8,8"], True, optimiser=optimiser)
+    assert measured.tensors == 21 and measured.difference < 1e-4
 
 
 def test_what_counts_as_equal() -> None:

@@ -18,8 +18,8 @@ from numba import njit
 from learned_schedulers.graphs.problems.problem import Edges
 from learned_schedulers.graphs.read.topology import topological_order
 
-_MOST = 100  # pieces: a session of the runtime for each of them has to be made
-_LONGER = (0.0, 0.01, 0.03, 0.1, 0.3, math.inf)  # shares that a merge may cost while there are too many pieces
+_MOST = 100  # pieces, if merges that cost little lead there: each needs a session of the runtime
+_LONGER = (0.0, 0.01, 0.03, 0.1, 0.3)  # shares that merges may cost while there are too many pieces
 
 
 class Cut(NamedTuple):

@@ -68,12 +68,12 @@ class FileRun:
             folder = Path(name)
             pieces = self.cut(order, placement, seconds, _seconds_of_a_call(folder))
             counts = np.bincount(pieces.devices, minlength=2).tolist()
-            tell(
-                f"the plan as {len(pieces)} pieces of the file ({counts[0]} and {counts[1]}), each a call of "
-                f"{RUNTIME}: {milliseconds(pieces.seconds)} expected"
+            note = (
+                f"The plan ran as {len(pieces)} pieces of the file ({counts[0]} and {counts[1]}), each a call of "
+                f"{RUNTIME}; with these calls {milliseconds(pieces.seconds)} were expected."
             )
             work = self.written(pieces, folder)
-            return self._in_turns(pieces, work, tell)
+            return self._in_turns(pieces, work, tell)._replace(note=note)
 
     def cut(self, order: np.ndarray, placement: np.ndarray, seconds: np.ndarray, call: float) -> Cut:
         """The pieces of a schedule. call: seconds that a session takes without work."""
