@@ -17,6 +17,7 @@ from learned_schedulers.graphs.read.module_memory import Optimiser
 from learned_schedulers.graphs.read.roofline import seconds
 from learned_schedulers.graphs.run.core import Core
 
+_SLOWER = 1.5  # seconds of several threads, as a multiple of those of a single thread, that only noise makes
 _BUSY = 0.15  # distance of the quartiles, as a share of the median, from which on the times say little
 
 
@@ -61,7 +62,10 @@ def predicted_text(predicted: Mapping[str, float]) -> str:
     """What the rates say about the fastest, before anything runs."""
     best = min(reversed(list(predicted)), key=predicted.__getitem__)  # of equals the runtime by itself, the last
     listed = ", ".join(f"{name} {milliseconds(of_kind)}" for name, of_kind in predicted.items())
-    return f"predicted: {listed}; {_words(best)} is expected to be fastest"
+    _, single, *several = predicted.values()
+    busy = any(of_threads > _SLOWER * single for of_threads in several)
+    doubt = "; several threads are so slow because other programs use the cores: repeat it on an idle machine"
+    return f"predicted: {listed}; {_words(best)} is expected to be fastest{doubt if busy else ''}"
 
 
 def _words(kind: str) -> str:

@@ -227,6 +227,7 @@ def test_the_sentence_says_which_is_fastest() -> None:
     plan, single, double = np.full(9, 3.0), np.full(9, 4.0), np.full(9, 2.0)
     predicted = {PLAN: 2.5, "torch with 1 thread": 4.0, "torch with 2 threads": 2.2}
     assert predicted_text(predicted).endswith("plain torch with 2 threads is expected to be fastest")
+    assert "other programs use the cores" in predicted_text(predicted | {"torch with 2 threads": 40.0})
     seconds = {PLAN: plan, "torch with 1 thread": single, "torch with 2 threads": double}
     text = measured_text(predicted, Turns(seconds, 2, 0.0))
     assert "plain torch with 2 threads is fastest; the plan takes 1.50 times as long" in text
