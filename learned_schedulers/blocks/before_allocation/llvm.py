@@ -7,6 +7,8 @@ import subprocess
 import sys
 from typing import NamedTuple
 
+from learned_schedulers.blocks.before_allocation.llvm_child import LENGTH
+
 _MODULE = "learned_schedulers.blocks.before_allocation.llvm_child"
 _ANSWER = re.compile(r"^  (NoAlias|MayAlias|PartialAlias|MustAlias):   (.*\S) +<-> +(.*\S)$")
 _METADATA = re.compile(r"(?:, ![\w.]+ !\w+)+$")
@@ -29,16 +31,49 @@ def read(content: bytes, name: str) -> Code:
 
     Raises LlvmError that names the file.
     """
-    answer = _job(content, name, "read")
-    return Code(answer.stdout, _apart(answer.stderr))
+    answer = subprocess.run([sys.executable, "-m", _MODULE, "read"], input=content, capture_output=True, check=False)
+    stdout, stderr = (part.decode("utf-8", "replace") for part in (answer.stdout, answer.stderr))
+    if answer.returncode:
+        reason = stderr.rpartition("refused: ")[2].strip() or f"LLVM ended with code {answer.returncode}"
+        raise LlvmError(f"{name}: LLVM cannot read this: {_line(reason)}")
+    return Code(stdout, _apart(stderr))
 
 
-def emit(text: str, name: str, scheduler: str = "kept", processor: str = "host") -> str:
-    """Assembly of the code at -O3, with comments; spills are marked by them. Raises LlvmError that names the file.
+class Emitter:
+    """A process that compiles one code after the other at -O3, with comments that mark spills."""
 
-    scheduler: of `llvm_child.SCHEDULERS`; "kept" emits instructions in the order in which they stand.
-    """
-    return _job(text.encode(), name, "emit", scheduler, processor).stdout
+    def __init__(self, scheduler: str = "kept", processor: str = "host") -> None:
+        """scheduler: of `llvm_child.SCHEDULERS`; "kept" emits instructions in the order in which they stand.
+
+        processor: a name of LLVM's for x86-64, or host.
+        """
+        command = [sys.executable, "-m", _MODULE, "emit", scheduler, processor]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+
+    def __enter__(self) -> Emitter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def assembly(self, text: str, name: str) -> str:
+        """The assembly of the code. Raises LlvmError that names the file; other code may follow."""
+        assert self._process.stdin and self._process.stdout
+        content = text.encode()
+        try:
+            self._process.stdin.write(len(content).to_bytes(LENGTH, "little") + content)
+            self._process.stdin.flush()
+            size = self._process.stdout.read(LENGTH)
+            answer = self._process.stdout.read(int.from_bytes(size, "little")).decode() if size else ""
+        except BrokenPipeError:
+            answer = ""
+        if not answer.startswith("+"):
+            code = f"LLVM ended with code {self._process.wait()}" if not answer else answer[1:]
+            raise LlvmError(f"{name}: LLVM cannot compile this: {_line(code)}")
+        return answer[1:]
 
 
 def key(instruction: str) -> str:
@@ -46,14 +81,8 @@ def key(instruction: str) -> str:
     return _METADATA.sub("", instruction.strip())
 
 
-def _job(content: bytes, name: str, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", _MODULE, *words]
-    answer = subprocess.run(command, input=content, capture_output=True, check=False)
-    stdout, stderr = (part.decode("utf-8", "replace") for part in (answer.stdout, answer.stderr))
-    if answer.returncode:
-        reason = stderr.rpartition("refused: ")[2].strip() or f"LLVM ended with code {answer.returncode}"
-        raise LlvmError(f"{name}: LLVM cannot read this: {' '.join(reason.split())[:400]}")
-    return subprocess.CompletedProcess(command, 0, stdout, stderr)
+def _line(reason: str) -> str:
+    return " ".join(reason.split())[:400]
 
 
 def _apart(report: str) -> frozenset[tuple[str, str, str]]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from learned_schedulers.blocks.before_allocation import llvm
+from learned_schedulers.blocks.before_allocation.counts import counts
 from learned_schedulers.blocks.before_allocation.functions import functions
 from learned_schedulers.blocks.before_allocation.reordered import reordered
 from tests.blocks.before_allocation.code import HEADER, MIXED
@@ -41,11 +42,21 @@ def test_the_order_of_the_text_is_the_order_of_the_assembly() -> None:
     later = [names[f"%{letter}{i}"] for i in range(VALUES) for letter in "axyst"]
     first = [names[f"%{letter}{i}"] for i in range(VALUES) for letter in "axy"]
     first += [names[f"%{letter}{i}"] for letter in "st" for i in range(VALUES)]
-    together, near = (
-        llvm.emit(reordered(code.text, [(block, np.array([*order, names["%u"]]))]), "sums.ll", "kept", "x86-64")
-        for order in (first, later)
-    )
-    assert together.count("Spill") >= 8 and near.count("Spill") == 0
+    with llvm.Emitter("kept", "x86-64") as emitter:
+        together, near = (
+            emitter.assembly(reordered(code.text, [(block, np.array([*order, names["%u"]]))]), "sums.ll")
+            for order in (first, later)
+        )
+    spilled, fitting = (counts(assembly)["sums"] for assembly in (together, near))
+    assert spilled.spills >= 8 and spilled.reloads >= spilled.spills
+    assert fitting.spills == fitting.reloads == 0 and 90 < fitting.instructions < spilled.instructions
+
+
+def test_an_emitter_goes_on_after_code_that_it_refuses() -> None:
+    with llvm.Emitter() as emitter:
+        with pytest.raises(llvm.LlvmError, match=r"^odd\.ll: LLVM cannot compile this: .*expected"):
+            emitter.assembly("define", "odd.ll")
+        assert "sums:" in emitter.assembly(SUMS, "sums.ll")
 
 
 def test_an_order_that_is_no_permutation_is_refused() -> None:
