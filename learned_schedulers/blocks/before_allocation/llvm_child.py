@@ -1,0 +1,103 @@
+"""A process that lets LLVM read intermediate code, and compile it in the order in which its instructions stand.
+
+LLVM's options are global for a process, and unfit input may end it. So `llvm` starts processes: `read`, with the code
+on standard input, and `emit SCHEDULER PROCESSOR`, which answers one piece of code after the other. There each piece,
+and each answer, stands behind its length; an answer begins with + or, where LLVM refuses the code, with -.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+
+import llvmlite.binding as llvm
+
+MEMORY, SECONDS = 8 << 30, 3600  # bytes and processor seconds that a process may take
+LENGTH = 8  # bytes of a length
+_TRIPLE = "x86_64-pc-linux-gnu"
+# Command lines of LLVM that schedule as named. The first keeps the order, but for one pass that has no option: on x86,
+# live range shrinking moves an instruction up to its operands if these are read by nothing else.
+SCHEDULERS = {
+    "kept": ("-pre-RA-sched=source", "-enable-misched=false", "-twoaddr-reschedule=false"),
+    "default": (),
+    "source": ("-pre-RA-sched=source",),
+    **{name: (f"-pre-RA-sched={name}", "-enable-misched=false") for name in ("list-burr", "list-hybrid", "list-ilp")},
+    **{f"{name}-machine": (f"-pre-RA-sched={name}",) for name in ("list-burr", "list-hybrid", "list-ilp")},
+}
+
+
+def read(content: bytes) -> str:
+    """Verified code as text in which every result has a name. What LLVM knows about memory goes to standard error."""
+    for option in ("-print-all-alias-modref-info", "-evaluate-aa-metadata"):
+        llvm.set_option("", option)
+    module = _parsed(content)
+    module.verify()
+    for function in module.functions:
+        for block in function.blocks:
+            for instruction in block.instructions:
+                if not instruction.name and str(instruction.type) != "void":
+                    instruction.name = "v"  # LLVM adds a number
+    builder = llvm.create_pass_builder(_machine(module.triple or _TRIPLE, ""), llvm.PipelineTuningOptions())
+    manager = llvm.create_new_module_pass_manager()
+    manager.add_aa_eval_pass()
+    manager.run(module, builder)
+    return str(module)
+
+
+def emit(content: bytes, machine: llvm.TargetMachine) -> str:
+    """Assembly of the code, with comments."""
+    assembly: str = machine.emit_assembly(_parsed(content))
+    return assembly
+
+
+def _emit_all(scheduler: str, processor: str) -> None:
+    """Answer code after code, until there is no more."""
+    for option in SCHEDULERS[scheduler]:
+        llvm.set_option("", option)
+    requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    while size := requests.read(LENGTH):
+        content = requests.read(int.from_bytes(size, "little"))
+        machine = _machine(_TRIPLE, processor)  # emitting uses it up
+        machine.set_asm_verbosity(True)
+        try:
+            answer = f"+{emit(content, machine)}".encode()
+        except (RuntimeError, UnicodeDecodeError) as error:
+            answer = f"-{error}".encode()
+        answers.write(len(answer).to_bytes(LENGTH, "little") + answer)
+        answers.flush()
+
+
+def _parsed(content: bytes) -> llvm.ModuleRef:
+    if content.startswith((b"BC\xc0\xde", b"\xde\xc0\x17\x0b")):
+        return llvm.parse_bitcode(content)
+    return llvm.parse_assembly(content.decode())
+
+
+def _machine(triple: str, processor: str) -> llvm.TargetMachine:
+    target = llvm.Target.from_triple(triple)
+    if processor == "host":
+        features = llvm.get_host_cpu_features().flatten()
+        return target.create_target_machine(llvm.get_host_cpu_name(), features, opt=3, reloc="pic", codemodel="default")
+    return target.create_target_machine(processor, "", opt=3, reloc="pic", codemodel="default")
+
+
+def main() -> None:
+    """Do the job that the command line names. The exit code is 1 for code that LLVM refuses, with its words."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    job, *words = sys.argv[1:]
+    try:
+        if job == "read":
+            sys.stdout.write(read(sys.stdin.buffer.read()))
+        else:
+            _emit_all(*words)
+    except (RuntimeError, UnicodeDecodeError) as error:
+        sys.stderr.write(f"\nrefused: {error}")
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
