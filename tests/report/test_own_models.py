@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.lab import claims
 from pipeline.own_models.claims import OPERATIONS
-from pipeline.own_models.page import answers, costs, memory, pace, reading, splits
+from pipeline.own_models.page import answers, costs, gpu, memory, pace, reading, splits
 from tests.report import made, own_models
 
 CLAIMS = claims.table(own_models.results(), claims.declared())
@@ -16,6 +16,7 @@ EVIDENCE = made.evidence(own_models.results(), claims=CLAIMS, refusals=own_model
 MEASURED_BY = {
     "own_models": "own_models",
     "own_model_times": "own_model_times",
+    "gpu_times": "gpu_times",
     "own_model_memory": "own_model_memory",
     "own_split": "split_modules",
     "own_split_networks": "split_modules --networks",
@@ -60,6 +61,13 @@ def test_the_picture_names_models_and_kinds_from_fast_to_slow() -> None:
     assert all(ax.get_xlim() == drawn.axes[0].get_xlim() for ax in drawn.axes)
 
 
+def test_a_gpu_by_model_then_all_of_them() -> None:
+    shown = gpu.section(EVIDENCE)["table"]
+    assert [line[0] for line in shown.lines] == ["`bert`", "`googlenet_1`", "`nasnet_1`", "**ten with batches**"]
+    assert shown.lines[1][1:] == ["0.90", "0.50", "0.30", "0.80", "0.90", "0.70"]
+    assert len(shown.head) == len(shown.lines[0])
+
+
 def test_memory_of_a_model_by_optimiser() -> None:
     shown = memory.section(EVIDENCE)
     assert shown["table"].lines == [
@@ -91,7 +99,7 @@ def test_sizes_in_the_order_of_numbers_behind_the_start() -> None:
 
 def test_each_claim_has_its_question_and_its_row() -> None:
     table = EVIDENCE.claims.set_index("claim")
-    declared = [claim.name for claim in claims.declared() if re.match(r"own_(models|model|split)_", claim.name)]
+    declared = [claim.name for claim in claims.declared() if re.match(r"own_(models|model|split|streams)_", claim.name)]
     assert sorted({**answers.OF_COSTS, **answers.OF_ANSWERS}) == sorted(declared)
     verdicts = table.loc[declared, "holds"].to_dict()
     wrong = {name for name, verdict in verdicts.items() if verdict != "yes"}

@@ -14,11 +14,12 @@ PAGE = Page(
     experiments=(
         "own_models",
         "own_model_times",
+        "gpu_times",
         "own_model_memory",
         "own_split",
         "own_split_networks",
         "own_split_answer",
         "own_graph_answer",
     ),
-    sections=("answers", "reading", "costs", "memory", "splits", "pace"),
+    sections=("answers", "reading", "costs", "gpu", "memory", "splits", "pace"),
 )

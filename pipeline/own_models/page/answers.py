@@ -27,6 +27,7 @@ OF_COSTS = {  # by claim
     "own_models_forms_difference": Question("How far do FLOPs of a module and of its ONNX export differ?", fine),
     "own_models_memory_error": Question("How far is the memory of a training step from torch's own account?", fine),
     "own_model_time_rank_correlation": Question("Rank correlation of expected and measured seconds?", brief),
+    "own_model_gpu_time_rank_correlation": Question("The same on a GPU, by its data sheet?", brief),
 }
 OF_ANSWERS = {
     "own_split_modules_different": Question("How many split small modules compute something else?", count),
@@ -36,6 +37,8 @@ OF_ANSWERS = {
         f"own_model_decision_seconds_{size}": Question(f"Seconds until `graph` decides {size:,} operations?", brief)
         for size in OPERATIONS
     },
+    "own_streams_ratio_googlenet": Question("GoogLeNet on two streams of a GPU, over one?", brief),
+    "own_streams_ratio_nasnet": Question("NASNet on two streams of a GPU, over one?", brief),
     "own_model_go_seconds_12": Question("Seconds until GO decides a dozen operations?", brief),
 }
 
