@@ -14,9 +14,10 @@ also in bfloat16. Of each model:
 It publishes the experiment `gpu_times`, by model (`set`) and of `all`, there with an interval over the models in
 float32. Of `method=graph`: rank_correlation (Spearman's), median_error and total_ratio of expected / measured kernels.
 seconds_ratio: seconds over those of `baseline`: of `torch_as_graph` over `torch`, of the plan (`streams`) and of
-`inductor` over `torch_as_graph`, and expected ones of the rules over `separate`. agreement (Spearman's, of `all`):
-inductor's and a rule's seconds_ratio over the models. By kind of operation (`judge`), of `all`: kind_ratio, the median
-of measured / expected with its quartiles. Kernels alone are compared with the roofline without its launch.
+`inductor` over `torch_as_graph`, and expected ones, of the rules and of the command's `groups`, over `separate`.
+agreement (Spearman's, of `all`): inductor's and a rule's seconds_ratio over the models. By kind of operation (`judge`),
+of `all`: kind_ratio, the median of measured / expected with its quartiles. Kernels alone are compared with the roofline
+without its launch.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ from learned_schedulers.graphs.methods.fusing import make as make_fusing
 from learned_schedulers.graphs.models.fusing.fusing_search import DEFAULTS
 from learned_schedulers.graphs.models.fusing.settings import Rule
 from learned_schedulers.graphs.plans.best import chosen, trials
-from learned_schedulers.graphs.plans.module_export import source_of, trace_with_weights
+from learned_schedulers.graphs.plans.module_export import export_module, source_of, trace_with_weights
 from learned_schedulers.graphs.plans.module_operations import Operations
 from learned_schedulers.graphs.plans.sources import Source
 from learned_schedulers.graphs.plans.stream_run import CAPTURED, EAGER, Capture, timed_on_gpu, timed_on_streams
@@ -253,11 +254,23 @@ def publish_measured(
     for document in documents:
         for name, numbers in document["models"].items():
             by_model.setdefault(name, {}).update(numbers)
+    for name, numbers in by_model.items():
+        numbers["groups"] = grouped(*models()[name], documents[0]["device"])
     rows = [line for name, numbers in by_model.items() for line in _rows(name, numbers)]
     rows += _together({name: numbers for name, numbers in by_model.items() if name in BATCHES})
     machines = [{key: document[key] for key in ("gpu", "device", "torch")} for document in documents]
     chosen_models = {name: models()[name] for name in by_model}
     publish(output, {"results": results(rows)}, {"machines": machines, "models": chosen_models})
+
+
+def grouped(module: str, shapes: str, device: DeviceName) -> float:
+    """Expected seconds if groups that runtimes compute as one are one operation, over those of all operations."""
+    totals = []
+    for eager in (False, True):
+        source = export_module(module, [shapes], False, eager=eager)
+        rates = rates_of(source.types or ("float32",) * len(source.graph), device, False)
+        totals.append(float(seconds(source.graph, DEVICES[device], rates).sum()))
+    return totals[0] / totals[1]
 
 
 def _accuracy(parts: list[dict[str, Any]]) -> dict[Quantity, float]:
@@ -277,6 +290,7 @@ def _ratios(numbers: dict[str, Any]) -> dict[tuple[str, str], float]:
     turns = {key.removeprefix("turns: "): np.median(of_kind) for key, of_kind in numbers.items() if "turns: " in key}
     separate_seconds = numbers["rule: separate"][0]
     ratios = {(rule, "separate"): numbers[f"rule: {rule}"][0] / separate_seconds for rule in DEFAULTS}
+    ratios["groups", "separate"] = numbers["groups"]
     ratios["torch_as_graph", "torch"] = turns[CAPTURED] / turns[EAGER]
     ratios["streams", "torch_as_graph"] = turns[PLAN] / turns[CAPTURED]
     if "compiled" in numbers:
@@ -314,7 +328,7 @@ def _together(by_model: dict[str, dict[str, Any]]) -> list[Row]:
         mean = float(np.exp(np.log(values).mean()))
         add(Quantity("seconds_ratio", "ratio", baseline, unit="ratio"), mean, means, method)
     compiled = ratios["inductor", "torch_as_graph"]
-    for rule in DEFAULTS:
+    for rule in ("groups", *DEFAULTS):
         of_rule = ratios[rule, "separate"]
         value = float(spearmanr(compiled, of_rule).statistic)
         drawn_values = [float(spearmanr(compiled[drawn], of_rule[drawn]).statistic) for drawn in draws]

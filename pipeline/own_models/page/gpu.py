@@ -25,7 +25,8 @@ _COLUMNS: list[Column] = [
     ("CUDA graph over torch", _ratio("torch_as_graph", "torch")),
     ("Two streams over CUDA graph", _ratio("streams", "torch_as_graph")),
     ("Inductor over CUDA graph", _ratio("inductor", "torch_as_graph")),
-    ("Expected of priority fusion", _ratio("priority_fusion", "separate")),
+    ("Expected by groups", _ratio("groups", "separate")),
+    ("Expected by priority fusion", _ratio("priority_fusion", "separate")),
 ]
 
 
@@ -34,8 +35,8 @@ def section(evidence: Evidence) -> dict[str, Any]:
     rows = evidence.of(GPU)
     rows = rows[rows["metric"] != "kind_ratio"]
     models = [*sorted(set(rows["set"]) - {ALL}), ALL]
-    agreement = rows[(rows["metric"] == "agreement") & (rows["method"] == "priority_fusion")]["value"]
+    agreement = rows[rows["metric"] == "agreement"].set_index("method")["value"].to_dict()
     return {
-        "agreement": two(float(agreement.max())),
+        "agreement": {method: two(value) for method, value in agreement.items()},
         "table": table(_COLUMNS, lines(rows, ["set"], {"set": models}), right=1),
     }
