@@ -18,6 +18,8 @@ def claims() -> Iterator[Claim]:
     yield Claim("own_models_flops_error", "<= 0.05", error)
     forms = row_of("own_models", set="all", method="graph", metric="forms_difference")
     yield Claim("own_models_forms_difference", "<= 0.1", forms)
+    seconds_apart = row_of("own_models", set="all", method="graph", metric="forms_seconds_difference")
+    yield Claim("own_models_forms_seconds_difference", "<= 0.1", seconds_apart)
     memory = row_of("own_model_memory", set="all", method="all", metric="memory_error")
     yield Claim("own_models_memory_error", "<= 0.05", memory)
     modules = row_of("own_split", set="all", method="random_splits", metric="modules_different")

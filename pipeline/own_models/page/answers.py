@@ -25,6 +25,7 @@ OF_COSTS = {  # by claim
     "own_models_unpriced_silently": Question("How many kinds of operators cost nothing, and nobody is told?", count),
     "own_models_flops_error": Question("How far are FLOPs from hand calculation and torch's counter, at most?", fine),
     "own_models_forms_difference": Question("How far do FLOPs of a module and of its ONNX export differ?", fine),
+    "own_models_forms_seconds_difference": Question("How far do their expected seconds differ?", fine),
     "own_models_memory_error": Question("How far is the memory of a training step from torch's own account?", fine),
     "own_model_time_rank_correlation": Question("Rank correlation of expected and measured seconds?", brief),
     "own_model_gpu_time_rank_correlation": Question("The same on a GPU, by its data sheet?", brief),
