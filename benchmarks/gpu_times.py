@@ -3,6 +3,8 @@
     python -m benchmarks.gpu_times measure --output gpu_times.json     # five minutes, where there is a GPU
     python -m benchmarks.gpu_times publish gpu_times.json              # in a clone
 
+`measured_on_h100.json` beside this file is what was measured on 2026-11-26, and published.
+
 The models are those of `benchmarks.own_model_times`, with larger batches, float32 without tensor cores; three of them
 also in bfloat16. Of each model:
 
@@ -24,7 +26,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import sys
 import time
 import traceback
 from collections.abc import Callable
@@ -349,5 +350,4 @@ def _place(name: str, method: str = "graph") -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, ".")
     app()

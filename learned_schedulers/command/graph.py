@@ -217,6 +217,8 @@ def main(
         if device == "cpu":
             _check_cores(context, tf32)
             use_all_instructions()
+        elif run and _is_set(context, "link"):
+            raise ValueError("--link: streams of a GPU share its memory, so --run has no link there; leave it out")
         if value and (not run or _is_module(model)):
             raise ValueError(f"--value {value[0]}: for --run of an ONNX file alone; leave it out")
         runtime = running.runtime_of(model, _is_module(model))

@@ -102,6 +102,8 @@ def test_options_that_cannot_be_followed(module: str) -> None:
     shape = ("--input", "512,64")
     if not torch.cuda.is_available():
         assert "--run: torch sees no GPU here" in refused(module, *shape, "--device", "h100", "--run")
+    on_gpu = ("--device", "h100", "--run")
+    assert "--link: streams of a GPU share its memory" in refused(module, *shape, *on_gpu, "--link", "nvlink")
     assert "runs on cores of this machine alone; add --device cpu" in refused(RESNET, "--run")
     cpu = ("--device", "cpu")
     assert "leave out --devices 3" in refused(module, *shape, *cpu, "--run", "--devices", "3")
