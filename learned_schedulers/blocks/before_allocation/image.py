@@ -15,10 +15,19 @@ from learned_schedulers.blocks.read.elf_layout import (
     layout_of,
     opened,
 )
-from learned_schedulers.blocks.read.elf_relocations import Relocations, applied, read_relocations
+from learned_schedulers.blocks.read.elf_relocations import (
+    R_GOTPCREL,
+    R_GOTPCRELX,
+    R_PC32,
+    R_REX_GOTPCRELX,
+    Relocations,
+    applied,
+    read_relocations,
+)
 from learned_schedulers.blocks.read.elf_symbols import read_symbols
 
 _ALIGNED = 64  # bytes: the alignment of data, and that of code without a displacement
+_MOV, _LEA = 0x8B, 0x8D  # opcodes
 _WRITABLE, _THREAD = 0x1, 0x400  # section flags
 
 
@@ -32,13 +41,14 @@ class Image:
 
     layout: Layout
     relocations: Relocations
+    loads: np.ndarray  # bool, of the relocations: it loads an address from a table that a linker makes
     function: int  # position of the function in the layout of the file
 
     def at(self, address: int, displacement: int) -> tuple[bytes, int]:
         """The bytes from `address` on, a multiple of 64, and the address of the function in them.
 
         displacement: a multiple of 16, bytes by which code stands behind a multiple of 64; constants keep their
-        alignment.
+        alignment. Raises NotPlaceable.
         """
         sections = self.layout.sections
         bases, entry = np.zeros(len(sections), np.int64), 0
@@ -59,6 +69,10 @@ class Image:
                 begin = int(bases[index]) - address
                 part = applied(replace(self.layout, bases=bases), moved, index)
                 content[begin : begin + len(part)] = part
+        for place in (moved.place[self.loads] - address).tolist():
+            if content[place - 2] != _MOV:
+                raise NotPlaceable("it uses an address in a table in a way that is not understood")
+            content[place - 2] = _LEA
         return bytes(content), entry
 
     def _moved(self, bases: np.ndarray) -> Relocations:
@@ -86,4 +100,7 @@ def image(content: bytes, name: str) -> Image:
     entry = next((position for position, function in symbols.functions.items() if function == name), None)
     if entry is None:
         raise NotPlaceable(f"the file does not define {name}")
-    return Image(layout, relocations, entry)
+    # There is no table: `mov address@GOTPCREL(%rip)` becomes `lea address(%rip)`, as by linkers (x86-64 psABI, B.2).
+    loads = np.isin(relocations.kind, (R_GOTPCREL, R_GOTPCRELX, R_REX_GOTPCRELX))
+    relocations = relocations._replace(kind=np.where(loads, R_PC32, relocations.kind))
+    return Image(layout, relocations, loads, entry)

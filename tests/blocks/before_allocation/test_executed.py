@@ -101,6 +101,17 @@ def test_constants_keep_their_alignment(displacement: int, emitter: llvm.Emitter
     assert entry == (1 << 20) + displacement and code.index(b"\x03\0\0\0\0\0\0\0\x05") % 32 == 0
 
 
+def test_addresses_from_a_linkers_table(native: Native, emitter: llvm.Emitter) -> None:
+    """A table that another file could replace is reached through the global offset table."""
+    body = "\n  %at = getelementptr i64, ptr @t, i64 %c\n  %v = load i64, ptr %at\n  ret i64 %v\n"
+    forms = [
+        compiled(emitter, body, rest=f"@t = {linkage} constant [5 x i64] [i64 9, i64 8, i64 7, i64 6, i64 5]\n")
+        for linkage in ("private", "")
+    ]
+    assert forms[1].loads.any() and not forms[0].loads.any()
+    assert compare(native, *forms) == Executed(10, 0, 10, "")
+
+
 def test_what_cannot_run_is_refused(native: Native, emitter: llvm.Emitter) -> None:
     outside = "@g = external global i64\n"
     with pytest.raises(NotPlaceable, match="it needs g"):
