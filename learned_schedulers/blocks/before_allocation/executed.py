@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from learned_schedulers.blocks.before_allocation.calls import Signature, calling, drawn
+from learned_schedulers.blocks.before_allocation.calls import Signature, Values, calling
 from learned_schedulers.blocks.before_allocation.image import Image
 from learned_schedulers.blocks.run import layout
 from learned_schedulers.blocks.run.native import Native
@@ -52,6 +52,7 @@ def executed(
     native: Native,
     forms: Sequence[Image],
     of: Signature,
+    values: Values,
     contents: Sequence[Masks],
     states: int,
     rng: np.random.Generator,
@@ -61,7 +62,6 @@ def executed(
 
     A form that is compared with itself shows whether the function depends on more than its arguments and memory.
     """
-    values = drawn(of, rng)
     bodies = [calling(form, of, values, clean=True) for form in forms]
     slot = layout.slot_bytes(max(len(body(HOME)) for body in bodies) + 64)
     slot = -(-slot // 64) * 64

@@ -32,7 +32,8 @@ def compiled(emitter: llvm.Emitter, body: str, head: str = f"i64 @f({MANY})", re
 
 
 def compare(native: Native, *forms: Image, head: str = f"define i64 @f({MANY}) {{", states: int = 10) -> Executed:
-    return executed(native, forms, signature(head), CONTENTS, states, np.random.default_rng(1))
+    of, rng = signature(head), np.random.default_rng(1)
+    return executed(native, forms, of, drawn(of, rng), CONTENTS, states, rng)
 
 
 def test_signatures() -> None:
@@ -120,7 +121,7 @@ def test_what_cannot_run_is_refused(native: Native, emitter: llvm.Emitter) -> No
         compiled(emitter, "\n  store i64 1, ptr @g\n  ret i64 0\n", rest="@g = internal global i64 5\n")
     endless = compiled(emitter, "\n  br label %l\nl:\n  store volatile i64 1, ptr %p\n  br label %l\n")
     of, rng = signature(f"define i64 @f({MANY}) {{"), np.random.default_rng(2)
-    assert executed(native, [endless], of, CONTENTS, 1, rng, seconds=0.2).reason == "time limit"
+    assert executed(native, [endless], of, drawn(of, rng), CONTENTS, 1, rng, seconds=0.2).reason == "time limit"
     with pytest.raises(NotMeasured, match="time limit"):
         cycles(native, [endless], of, drawn(of, rng), state(CONTENTS[0], rng), Effort(), rng, seconds=0.2)
 
