@@ -18,11 +18,15 @@ from learned_schedulers.blocks.before_allocation.value_types import (
 )
 
 _RENAMES = frozenset(["bitcast", "freeze", "ptrtoint", "ptrtoaddr", "inttoptr", "trunc", "extractvalue"])
+# Instructions that can read an operand from memory: any, or the second alone.
+_EITHER = frozenset("add mul and or xor fadd fmul icmp zext sext fpext sitofp select".split())  # noqa: SIM905
+_SECOND = frozenset(["sub", "fsub", "fdiv"])
 _SCALES = frozenset(["i8", "i16", "i32", "i64", "float", "double", "ptr"])
 
 
 def folded(items: Sequence[Item], reads: Sequence[Sequence[int]], leaves: np.ndarray) -> np.ndarray:
-    """(n,) bool: an address that loads and stores compute, a part or another name of a register, flags, a stack slot.
+    """(n,) bool: an address that loads and stores compute, a part or another name of a register, flags, a stack slot,
+    a load for the only instruction that reads it.
 
     reads: of each instruction the instructions whose results it reads; leaves: (n,) bool, read behind the block.
     """
@@ -48,7 +52,22 @@ def folded(items: Sequence[Item], reads: Sequence[Sequence[int]], leaves: np.nda
             result[i] = not any(word[0] == "%" for word in words[i][2:])
         elif item.opcode in _RENAMES:
             result[i] = _same_class(words[i])
+    loading: set[int] = set()  # readers that read memory themselves
+    for i, item in enumerate(items):
+        if item.opcode == "load" and len(readers[i]) == 1 and not leaves[i] and readers[i][0] not in loading:
+            (reader,) = readers[i]
+            if not result[reader] and _loads(items[reader], words[reader], item.result):
+                loading.add(reader)
+                result[i] = True
     return result
+
+
+def _loads(item: Item, words: list[str], name: str) -> bool:
+    """Whether an instruction can read this operand, which it reads once, from memory."""
+    if item.opcode in _SECOND:
+        parts = operands(words)
+        return parts[1][-1] == name != parts[0][-1]
+    return item.opcode in _EITHER and words.count(name) == 1
 
 
 def _same_class(words: list[str]) -> bool:

@@ -7,8 +7,6 @@ from numba import njit
 
 from learned_schedulers.blocks.before_allocation.problem import Problem, Values
 
-LIMITS = (15, 16)  # general registers without the stack pointer, and vector registers, of x86-64
-
 
 def pressure(problem: Problem, order: np.ndarray) -> np.ndarray:
     """(n, 2) int64: general and vector registers that are alive behind each slot of a legal order (n,).
@@ -23,9 +21,9 @@ def peak(problem: Problem, order: np.ndarray) -> np.ndarray:
     return pressure(problem, order).max(0, initial=0)
 
 
-def excess(problem: Problem, order: np.ndarray, limits: tuple[int, int] = LIMITS) -> int:
-    """Sum over slots and classes of the registers that are alive beyond the limits."""
-    return int(np.maximum(pressure(problem, order) - np.array(limits), 0).sum())
+def excess(problem: Problem, order: np.ndarray) -> int:
+    """Sum over slots and classes of the registers that are alive beyond the problem's limits."""
+    return int(np.maximum(pressure(problem, order) - np.array(problem.limits), 0).sum())
 
 
 @njit(cache=True, nogil=True)

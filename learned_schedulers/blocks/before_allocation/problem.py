@@ -2,8 +2,9 @@
 
 The model of registers: a value that enters is in its registers from the begin to its last reader; a result from its
 instruction to its last reader; what is read behind the block, to its end. An instruction that x86 folds into its
-readers (an address, another name for the same register, a comparison for conditional moves) has no register, and its
-readers read what it reads. Values that pass through a block unread are left out: they are the same for every order.
+readers (an address, a load that is read once, another name for the same register, a comparison for conditional moves)
+has no register, and its readers read what it reads. Values that pass through a block unread are left out: they are the
+same for every order.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from learned_schedulers.blocks.before_allocation.value_types import (
     result_type,
     tokens,
 )
+
+AVX2, AVX512 = (15, 16), (15, 32)  # general registers without the stack pointer, and vector registers, of x86-64
 
 
 class Values(NamedTuple):
@@ -54,6 +57,7 @@ class Problem(NamedTuple):
     folded: np.ndarray  # (n,) bool: needs no register of its own
     opcode: np.ndarray  # (n,) int16: numbers of opcodes.OPCODES
     values: Values
+    limits: tuple[int, int] = AVX2  # general and vector registers that the processor has
 
     @classmethod
     def of(
@@ -91,10 +95,11 @@ class Problem(NamedTuple):
         return cls(*parts, _values(parts[1], parts[2], np.r_[result, entry], leaves, entering_stays, folded))
 
 
-def problem(function: Function, block: Block, precedes: np.ndarray) -> Problem:
+def problem(function: Function, block: Block, precedes: np.ndarray, limits: tuple[int, int] = AVX2) -> Problem:
     """The problem of a block of a function.
 
-    precedes: (n, n) bool, as `dependencies.precedes` gives it.
+    precedes: (n, n) bool, as `dependencies.precedes` gives it; limits: general and vector registers for which the code
+    will be compiled, by the function's attribute `target-cpu` or, without it, the processor that the emitter gets.
 
     A value whose type the text does not say counts as one general register. A value counts as read behind the block if
     any other block, a PHI node or the block's terminator names it, also where it is dead: control flow is not followed.
@@ -121,7 +126,7 @@ def problem(function: Function, block: Block, precedes: np.ndarray) -> Problem:
         leaves,
         folded(items, reads, leaves),
         np.array([number(item) for item in items]),
-    )
+    )._replace(limits=limits)
 
 
 class _Names(NamedTuple):

@@ -84,7 +84,9 @@ def type_place(words: list[str], place: int = 1) -> int:
     while place < len(words):
         try:
             read_type(words, place)
-        except (Unknown, IndexError):
+        except Unknown:
+            if words[place] in _OPENING:
+                raise
             place += 1
         else:
             return place
@@ -106,7 +108,7 @@ def result_type(line: str) -> Type:
     words = tokens(line)
     if words[1:2] == ["="]:
         words = words[2:]
-    while words[0] in ("tail", "musttail", "notail"):
+    if words[:1] in (["tail"], ["musttail"], ["notail"]):
         words = words[1:]
     try:
         return _result(words[0], words)

@@ -42,7 +42,7 @@ def test_live_registers_are_those_of_the_definition(seed: int) -> None:
     expected = _alive(problem, order)
     assert pressure(problem, order).tolist() == expected.tolist()
     assert peak(problem, order).tolist() == expected.max(0, initial=0).tolist()
-    assert excess(problem, order, (2, 1)) == np.maximum(expected - [2, 1], 0).sum()
+    assert excess(problem._replace(limits=(2, 1)), order) == np.maximum(expected - [2, 1], 0).sum()
 
 
 def test_a_sum_by_hand() -> None:
@@ -63,7 +63,7 @@ def test_a_sum_by_hand() -> None:
     )
     assert pressure(problem, np.arange(4)).tolist() == [[2, 0], [4, 0], [1, 1], [2, 0]]
     assert pressure(problem, np.array([1, 0, 2, 3])).tolist() == [[4, 0], [4, 0], [1, 1], [2, 0]]
-    assert excess(problem, np.array([1, 0, 2, 3]), (3, 0)) == 3
+    assert excess(problem._replace(limits=(3, 0)), np.array([1, 0, 2, 3])) == 3
 
 
 def test_a_chain_needs_a_register() -> None:

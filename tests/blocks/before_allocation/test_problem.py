@@ -37,7 +37,16 @@ define i64 @folds(ptr %p, i64 %x, ptr byval(i64) %copy, double %d, <8 x double> 
   %equal = icmp eq i32 %small, 5
   %number = zext i1 %equal to i64
   %sum = add i64 %lower, %number
-  ret i64 %sum
+  %l3 = load i64, ptr %constant, align 8
+  %plus = add i64 %l3, %sum
+  %l4 = load i64, ptr %constant, align 8
+  %minus = sub i64 %l4, %plus
+  %l5 = load i64, ptr %constant, align 8
+  %less5 = sub i64 %minus, %l5
+  %l6 = load i64, ptr %constant, align 8
+  %square = mul i64 %l6, %l6
+  %both = xor i64 %less5, %square
+  ret i64 %both
 }
 """
 )
@@ -65,7 +74,7 @@ def test_a_block_without_others() -> None:
     assert not of.entering_stays.any() and np.flatnonzero(of.leaves).tolist() == [15]
     assert [OPCODES[k] for k in of.opcode[:6]] == ["load", "mul", "store", "getelementptr", "load", "llvm.fshl"]
     assert of.register_class[:4].tolist() == [1, 1, 0, 1] and of.registers[:4].tolist() == [1, 1, 0, 1]
-    assert np.flatnonzero(of.folded).tolist() == [3, 7]
+    assert np.flatnonzero(of.folded).tolist() == [0, 3, 7, 8, 11, 14]
     assert CYCLES[of.opcode[:3]].tolist() == [4, 3, 1]
 
 
@@ -78,7 +87,7 @@ def test_blocks_of_a_loop() -> None:
     entering_class = dict(zip(["x", "i", "y", "sum", "n"], body.entering_class.tolist(), strict=True))
     assert entering_class == {"x": 1, "i": 1, "y": 1, "sum": 2, "n": 1}
     assert body.entering_stays.tolist() == [False, False, False, False, True]  # the entry reads n
-    assert [names[i] for i in np.flatnonzero(body.folded)] == ["from", "to"]
+    assert [names[i] for i in np.flatnonzero(body.folded)] == ["from", "a", "to", "b"]
     names, end = of_blocks['"the end"']
     assert names == ['"a result"', "twice"][1:] + ["last"] and end.operands == ((), (0,)) and end.entering == ((0,), ())
 
@@ -86,7 +95,7 @@ def test_blocks_of_a_loop() -> None:
 def test_what_x86_folds() -> None:
     ((names, of),) = _problems(FOLDS).values()
     folded = {name for name, folds in zip(names, of.folded, strict=True) if folds}
-    assert folded == {"slot", "constant", "scaled", "less"}
+    assert folded == {"slot", "constant", "scaled", "small", "less", "l3", "l5"}
     registers = dict(zip(names, zip(of.register_class.tolist(), of.registers.tolist(), strict=True), strict=True))
     assert registers["small"] == registers["kind"] == (1, 1)
     entering = [of.entering_registers[k] for k in of.entering[names.index("stored") + 1]]

@@ -21,7 +21,7 @@ from learned_schedulers.blocks.before_allocation.methods import (
     recursive_halves,
     sethi_ullman,
 )
-from learned_schedulers.blocks.before_allocation.pressure import LIMITS, excess, pressure
+from learned_schedulers.blocks.before_allocation.pressure import excess, pressure
 from learned_schedulers.blocks.before_allocation.problem import Problem
 
 MOST = 40  # instructions for which sets are looked at
@@ -56,19 +56,18 @@ def order(problem: Problem, rng: np.random.Generator) -> np.ndarray:
     return least(problem, rng).order
 
 
-def least(problem: Problem, rng: np.random.Generator, limits: tuple[int, int] = LIMITS, sets: int = SETS) -> Least:
+def least(problem: Problem, rng: np.random.Generator, sets: int = SETS) -> Least:
     """The best order; for more than MOST instructions that of the best heuristic, not proven."""
     orders = [method.order(problem, rng) for method in _FIRST]
-    best = min((_cost(problem, each, limits), k) for k, each in enumerate(orders))
+    best = min((_cost(problem, each), k) for k, each in enumerate(orders))
     incumbent = Least(orders[best[1]], *best[0], proven=False)
     n = len(problem.leaves)
     if not 0 < n <= MOST:
         return incumbent._replace(proven=n == 0)
-    bounds = np.array(limits)
     levels = [_nothing(problem)]
     proven = True
     for _ in range(n):
-        level = _distinct(_extended(problem, levels[-1], bounds, (incumbent.excess, incumbent.peak)))
+        level = _distinct(_extended(problem, levels[-1], (incumbent.excess, incumbent.peak)))
         if not len(level.masks):
             return incumbent._replace(proven=proven)
         if len(level.masks) > sets:
@@ -95,13 +94,13 @@ def _nothing(problem: Problem) -> _Sets:
     return _Sets(zero.astype(np.uint64), np.array([alive]), zero, np.full(1, -_MANY), nobody, nobody)
 
 
-def _cost(problem: Problem, order: np.ndarray, limits: tuple[int, int]) -> tuple[int, int]:
+def _cost(problem: Problem, order: np.ndarray) -> tuple[int, int]:
     """Excess, and peak above the limit."""
-    above = (pressure(problem, order) - np.array(limits)).max(initial=-_MANY)
-    return excess(problem, order, limits), int(above)
+    above = (pressure(problem, order) - np.array(problem.limits)).max(initial=-_MANY)
+    return excess(problem, order), int(above)
 
 
-def _extended(problem: Problem, level: _Sets, limits: np.ndarray, incumbent: tuple[int, int]) -> _Sets:
+def _extended(problem: Problem, level: _Sets, incumbent: tuple[int, int]) -> _Sets:
     """All sets with an instruction more that may be better than the incumbent; the same set may come several times."""
     values, n = problem.values, len(problem.leaves)
     before = _masks(problem.precedes.T)
@@ -121,7 +120,7 @@ def _extended(problem: Problem, level: _Sets, limits: np.ndarray, incumbent: tup
                 freed = values.registers[v] * ((readers[v] & ~masks) == 0)
                 alive[:, kind] -= freed
                 now[:, kind] -= freed
-        above = now - limits
+        above = now - np.array(problem.limits)
         costs = level.excess[parents] + np.maximum(above, 0).sum(1)
         peaks = np.maximum(level.peak[parents], above.max(1))
         at_once = (now <= level.alive[parents]).all(1) & (above <= 0).all(1) & (level.masks[parents] != 0)

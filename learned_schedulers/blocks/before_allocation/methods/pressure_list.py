@@ -12,7 +12,6 @@ import numpy as np
 from numba import njit
 
 from learned_schedulers.blocks.before_allocation.opcodes import CYCLES
-from learned_schedulers.blocks.before_allocation.pressure import LIMITS
 from learned_schedulers.blocks.before_allocation.problem import Problem, Values
 from learned_schedulers.blocks.before_allocation.rows import Rows, true_columns
 
@@ -29,7 +28,7 @@ def listed(problem: Problem, weights: np.ndarray, reserve: int) -> np.ndarray:
     successors = true_columns(problem.precedes)
     waiting = problem.precedes.sum(0)
     cycles = np.where(problem.folded, 0, CYCLES[problem.opcode]).astype(np.int64)
-    limits = np.array(LIMITS) - reserve
+    limits = np.array(problem.limits) - reserve
     return _listed(successors, waiting, problem.values, problem.folded, cycles, weights, limits)
 
 

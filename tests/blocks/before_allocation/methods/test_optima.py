@@ -22,20 +22,19 @@ def _orders(problem: Problem) -> list[np.ndarray]:
     return [order for each in permutations(range(n)) if legal(problem, order := np.array(each, np.int64))]
 
 
-def _cost(problem: Problem, order: np.ndarray, limits: tuple[int, int]) -> tuple[int, int]:
-    return excess(problem, order, limits), int((pressure(problem, order) - np.array(limits)).max())
+def _cost(problem: Problem, order: np.ndarray) -> tuple[int, int]:
+    return excess(problem, order), int((pressure(problem, order) - np.array(problem.limits)).max())
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_least_pressure_is_that_of_the_best_of_all_orders(seed: int) -> None:
-    problem = drawn(4 + seed % 4, seed, enters=seed % 3, nearness=0.4)
-    limits = (seed % 5, seed % 3)
-    best = min(_cost(problem, order, limits) for order in _orders(problem))
-    answer = least(problem, RNG, limits)
-    assert answer.proven and (answer.excess, answer.peak) == best == _cost(problem, answer.order, limits)
+    problem = drawn(4 + seed % 4, seed, enters=seed % 3, nearness=0.4)._replace(limits=(seed % 5, seed % 3))
+    best = min(_cost(problem, order) for order in _orders(problem))
+    answer = least(problem, RNG)
+    assert answer.proven and (answer.excess, answer.peak) == best == _cost(problem, answer.order)
 
 
-def _solved(problem: Problem, limits: tuple[int, int]) -> int:
+def _solved(problem: Problem) -> int:
     """The least excess by CP-SAT: which instruction stands in which slot, and which values are alive behind it."""
     n, model = len(problem.leaves), cp_model.CpModel()
     stands = [[model.new_bool_var("") for _ in range(n)] for _ in range(n)]  # [i][t]
@@ -65,7 +64,7 @@ def _solved(problem: Problem, limits: tuple[int, int]) -> int:
             if v < n:
                 model.add(lives >= stands[v][t])
             alive[kind].append(lives * int(values.registers[v]))
-        for kind, limit in zip((1, 2), limits, strict=True):
+        for kind, limit in zip((1, 2), problem.limits, strict=True):
             beyond.append(model.new_int_var(0, 1000, ""))
             model.add(beyond[-1] >= sum(alive[kind]) - limit)
     model.minimize(sum(beyond))
@@ -77,29 +76,25 @@ def _solved(problem: Problem, limits: tuple[int, int]) -> int:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_least_pressure_is_that_of_a_constraint_solver(seed: int) -> None:
-    problem = drawn(9 + seed % 4, 100 + seed, enters=3, nearness=0.3)
-    limits = (2 + seed % 2, 2)
-    answer = least(problem, RNG, limits)
-    assert answer.proven and answer.excess == _solved(problem, limits)
+    problem = drawn(9 + seed % 4, 100 + seed, enters=3, nearness=0.3)._replace(limits=(2 + seed % 2, 2))
+    answer = least(problem, RNG)
+    assert answer.proven and answer.excess == _solved(problem)
 
 
 def test_least_pressure_says_where_it_proves_nothing() -> None:
-    wide = drawn(MOST, 5, enters=0, nearness=0.05)
-    limits = (3, 3)
-    few, more = least(wide, RNG, limits, sets=3), least(wide, RNG, limits, sets=3000)
+    wide = drawn(MOST, 5, enters=0, nearness=0.05)._replace(limits=(3, 3))
+    few, more = least(wide, RNG, sets=3), least(wide, RNG, sets=3000)
     assert not few.proven and more.excess <= few.excess
-    assert legal(wide, few.order) and _cost(wide, few.order, limits) == (few.excess, few.peak)
+    assert legal(wide, few.order) and _cost(wide, few.order) == (few.excess, few.peak)
     long = drawn(MOST + 1, 5)
     assert not least(long, RNG).proven
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_no_method_has_less_than_the_least(seed: int) -> None:
-    problem = drawn(24, seed, nearness=0.2)
-    answer = least(problem, RNG, (3, 3), sets=1 << 17)
-    costs = {
-        name: excess(problem, method(problem, np.random.default_rng(0)), (3, 3)) for name, method in METHODS.items()
-    }
+    problem = drawn(24, seed, nearness=0.2)._replace(limits=(3, 3))
+    answer = least(problem, RNG, sets=1 << 17)
+    costs = {name: excess(problem, method(problem, np.random.default_rng(0))) for name, method in METHODS.items()}
     assert answer.proven and answer.excess <= min(costs.values()) and answer.excess < costs["random_legal"]
 
 
