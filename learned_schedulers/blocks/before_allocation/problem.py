@@ -99,7 +99,7 @@ def problem(function: Function, block: Block, precedes: np.ndarray, limits: tupl
     """The problem of a block of a function.
 
     precedes: (n, n) bool, as `dependencies.precedes` gives it; limits: general and vector registers for which the code
-    will be compiled, by the function's attribute `target-cpu` or, without it, the processor that the emitter gets.
+    will be compiled, by the function's attribute `target-features` or, without it, the processor of `llvm.Emitter`.
 
     A value whose type the text does not say counts as one general register. A value counts as read behind the block if
     any other block, a PHI node or the block's terminator names it, also where it is dead: control flow is not followed.
@@ -206,7 +206,7 @@ def _values(
         needs.update((n + k, None) for k in entering[i])
         reads.append(needs)
     stays = np.r_[leaves, entering_stays]
-    for i in np.flatnonzero(folded & leaves):
+    for i in np.flatnonzero(folded & leaves).tolist():
         stays[list(reads[i])] = True
     counts = registers[:, 1].astype(np.int64)
     counts[:n][folded] = 0

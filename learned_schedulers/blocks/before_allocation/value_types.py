@@ -27,7 +27,7 @@ class Type(NamedTuple):
     """A type of LLVM's."""
 
     text: str  # as LLVM prints it; of a structure with a name, the name
-    count: int = 1  # elements of an array or a vector
+    elements: int = 1  # of an array or a vector
     parts: tuple[Type, ...] = ()  # the element of an array or a vector, or the fields of a structure
     vector: bool = False
 
@@ -135,16 +135,16 @@ def _result(opcode: str, words: list[str]) -> Type:
         return Type(f"{{ {compared.text}, i1 }}", 1, (compared, BOOLEAN))
     if opcode == "getelementptr":
         types = [read_type(part)[0] for part in parts[1:]]
-        lanes = next((each.count for each in types if each.vector), 0)
+        lanes = next((each.elements for each in types if each.vector), 0)
         pointer = types[0].parts[0] if types[0].vector else types[0]
         return _lanes(pointer, lanes) if lanes else pointer
     first = read_type(parts[0], type_place(parts[0]))[0]
     if opcode in ("icmp", "fcmp"):
-        return _lanes(BOOLEAN, first.count) if first.vector else BOOLEAN
+        return _lanes(BOOLEAN, first.elements) if first.vector else BOOLEAN
     if opcode == "extractelement":
         return first.parts[0]
     if opcode == "shufflevector":
-        return _lanes(first.parts[0], read_type(parts[2])[0].count)
+        return _lanes(first.parts[0], read_type(parts[2])[0].elements)
     if opcode == "extractvalue":
         for part in parts[1:]:
             if not first.parts:
@@ -170,7 +170,7 @@ def _fields(words: list[str], place: int) -> tuple[list[Type], int]:
 def bits(of: Type) -> int:
     """Bits of a type in memory, without padding; those of a pointer are 64. Raises Unknown for names and for void."""
     if of.parts:
-        return sum(bits(part) for part in of.parts) * of.count
+        return sum(bits(part) for part in of.parts) * of.elements
     if re.fullmatch(r"i\d+", of.text):
         return int(of.text[1:])
     if of.text.startswith("ptr"):
@@ -192,12 +192,12 @@ def registers(of: Type) -> tuple[int, int]:
         return NONE, 0
     try:
         if of.vector:
-            return VECTOR, -(-max(bits(of), 8 * of.count) // _VECTOR_BITS)
+            return VECTOR, -(-max(bits(of), 8 * of.elements) // _VECTOR_BITS)
         if of.parts:
             counts = {GENERAL: 0, VECTOR: 0, NONE: 0}
             for part in of.parts:
                 kind, count = (NONE, 0) if part == BOOLEAN else registers(part)
-                counts[kind] += count * of.count
+                counts[kind] += count * of.elements
             return max(counts.items(), key=lambda item: item[1])
         return (VECTOR, 1) if of.text in _FLOATING else (GENERAL, -(-bits(of) // 64))
     except Unknown:
