@@ -29,6 +29,7 @@ class Block(NamedTuple):
     label: str
     begin: int  # line of the text at which its items begin
     items: tuple[Item, ...]  # n: all but PHI nodes, exception pads and the terminator
+    rest: tuple[str, ...] = ()  # the other lines: they stay where they are
     left_alone: str = ""  # why its order is kept; empty if it may change
 
 
@@ -79,7 +80,8 @@ def _block(lines: list[str], label: str, begin: int, end: int) -> Block:
             if open_head and not records:  # a line of an exception pad
                 start = number + 1
                 continue
-            return Block(label, begin, (), f"a line that is not understood: {line.strip()[:60]}")
+            reason = f"a line that is not understood: {line.strip()[:60]}"
+            return Block(label, begin, (), tuple(lines[begin:end]), reason)
         result, opcode = _parts(line[2:])
         if opcode in _TERMINATORS:
             break
@@ -91,10 +93,11 @@ def _block(lines: list[str], label: str, begin: int, end: int) -> Block:
         items.append(Item((*records, line), result, opcode))
         records = []
     else:
-        return Block(label, begin, (), "it has no terminator that is understood")
+        return Block(label, begin, (), tuple(lines[begin:end]), "it has no terminator that is understood")
+    rest = (*lines[begin:start], *lines[start + sum(len(item.lines) for item in items) : end])
     if any(item.lines[-1].lstrip().startswith("musttail") or " musttail " in item.lines[-1] for item in items):
-        return Block(label, start, tuple(items), "a call that must be the last")
-    return Block(label, start, tuple(items))
+        return Block(label, start, tuple(items), rest, "a call that must be the last")
+    return Block(label, start, tuple(items), rest)
 
 
 def _parts(instruction: str) -> tuple[str, str]:
