@@ -7,6 +7,7 @@ spread of its own, and no matrix is decomposed, so results do not depend on the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import cma
@@ -15,6 +16,10 @@ import numpy as np
 from learned_schedulers.blocks.before_allocation.policy import FEATURES, PHASES, follow
 from learned_schedulers.blocks.before_allocation.problem import Problem
 from learned_schedulers.blocks.before_allocation.search import Improved
+from learned_schedulers.learning import weights as files
+
+SHIPPED = Path(__file__).parent / "shipped" / "order.safetensors"  # README.md beside it describes it
+_KIND = "before_allocation"
 
 POPULATION = 16  # orders between two updates of the weights
 _BARREN = 8  # populations without a new order, after which the search gives up: the block has hardly any
@@ -32,6 +37,33 @@ def untrained() -> Weights:
     centre = np.zeros((PHASES, len(FEATURES)))
     centre[:, FEATURES.index("overdue")] = 0.7
     return Weights(centre, np.full_like(centre, 0.5))
+
+
+def read(path: Path = SHIPPED) -> Weights:
+    """Weights of a file. Raises ValueError if it is damaged, or of another version of the policy."""
+    description, arrays = files.read(path, _KIND)
+    if description != " ".join(FEATURES):
+        raise ValueError(f"{path} has weights of other features; train it again")
+    return Weights(arrays["centre"], arrays["spread"])
+
+
+def write(path: Path, weights: Weights) -> None:
+    """Write weights to a file."""
+    files.write(path, _KIND, " ".join(FEATURES), weights._asdict())
+
+
+def strategy(weights: Weights, rng: np.random.Generator) -> cma.CMAEvolutionStrategy:
+    """An evolution strategy over flat weights, POPULATION at a time, that begins with these."""
+    options = {
+        "CMA_stds": weights.spread.ravel(),
+        "CMA_diagonal": True,
+        "popsize": POPULATION,
+        "seed": np.nan,  # randomness is ours alone
+        "randn": lambda count, size: rng.standard_normal((count, size)),
+        "verbose": -9,
+        "verb_log": 0,
+    }
+    return cma.CMAEvolutionStrategy(weights.centre.ravel(), 1.0, options)
 
 
 def search(
@@ -58,26 +90,14 @@ def search(
         return [costs.get(order.tobytes(), np.inf) for order in batch]
 
     judged([follow(problem, weights.centre)])
-    strategy = cma.CMAEvolutionStrategy(
-        weights.centre.ravel(),
-        1.0,
-        {
-            "CMA_stds": weights.spread.ravel(),
-            "CMA_diagonal": True,
-            "popsize": POPULATION,
-            "seed": np.nan,  # randomness is ours alone
-            "randn": lambda count, size: rng.standard_normal((count, size)),
-            "verbose": -9,
-            "verb_log": 0,
-        },
-    )
+    moving = strategy(weights, rng)
     barren = 0
     while len(orders) < evaluations and barren < _BARREN:
         before = len(orders)
-        drawn = strategy.ask()
+        drawn = moving.ask()
         of_drawn = judged([follow(problem, np.reshape(each, weights.centre.shape)) for each in drawn])
         if len(orders) < evaluations:
-            strategy.tell(drawn, of_drawn)
+            moving.tell(drawn, of_drawn)
         barren = 0 if len(orders) > before else barren + 1
     in_turn = [costs[order.tobytes()] for order in orders]
     best = int(np.argmin(in_turn))

@@ -11,7 +11,6 @@ import numpy as np
 from numba import njit
 
 from learned_schedulers.blocks.before_allocation.opcodes import CYCLES, OPCODES
-from learned_schedulers.blocks.before_allocation.pressure import LIMITS
 from learned_schedulers.blocks.before_allocation.problem import Problem, Values
 from learned_schedulers.blocks.before_allocation.rows import Rows, transposed, true_columns
 
@@ -54,8 +53,9 @@ def follow(
     readers = transposed(problem.values.reads, len(problem.values.stays))
     kinds = np.where(problem.opcode == _LOAD, 1, np.where(problem.opcode == _STORE, 2, 0))
     return _follow(
-        problem.values, readers, after, cycles, kinds, problem.folded, np.ascontiguousarray(weights, float), shifts
-    )
+        problem.values, readers, after, cycles, kinds, problem.folded, np.array(problem.limits, float),
+        np.ascontiguousarray(weights, float), shifts,
+    )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
@@ -66,6 +66,7 @@ def _follow(
     cycles: np.ndarray,
     kinds: np.ndarray,
     folded: np.ndarray,
+    limits: np.ndarray,
     weights: np.ndarray,
     shifts: np.ndarray,
 ) -> np.ndarray:
@@ -101,7 +102,7 @@ def _follow(
     feature = np.zeros(weights.shape[1])
     last = -1
     for slot in range(n):
-        used = max(live[0] / LIMITS[0], live[1] / LIMITS[1])
+        used = max(live[0] / limits[0], live[1] / limits[1])
         short = min(1.0, max(0.0, 2.0 * used - 1.0))
         best, best_score = -1, -np.inf
         for r in range(n_ready):
