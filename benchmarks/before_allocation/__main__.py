@@ -4,9 +4,9 @@
     python -m benchmarks.before_allocation /tmp/functions --only fftw3
 
 `projects.yaml` pins the sources (Debian's) and says which files of which kind are compiled, and to which set a project
-belongs: no project is in two. It writes a file NAME.ll for each function, and `functions.csv`. The list of the functions
-is frozen: `functions.csv` beside this file is committed, and each line that differs from it is printed; --freeze
-writes it anew. Nothing of the projects is executed.
+belongs: no project is in two. It writes a file NAME.ll for each function, and `functions.csv`. The list of functions is
+frozen: `functions.csv` beside this file is committed, and each line that differs from it is printed; --freeze writes it
+anew. Of the projects, nothing but the configure scripts that `projects.yaml` names is executed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from benchmarks.before_allocation import choosing, generated, table
 from benchmarks.before_allocation.candidates import Functions, of_project
 from benchmarks.before_allocation.duplicates import mask
 from benchmarks.before_allocation.sources import SourceError
-from learned_schedulers.blocks.before_allocation import llvm
 
 PROJECTS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("projects.yaml").read_text())
 _COUNTS = {"training": 300, "development": 60, "test": 160}  # functions of projects
@@ -108,14 +107,12 @@ def _chosen(entries: list[tuple[table.Entry, str]], seed: int) -> list[table.Ent
 
 
 def _write(output: Path, entries: list[table.Entry], texts: dict[str, str]) -> None:
-    """The folder, whole; LLVM reads each text once more. Raises LlvmError."""
+    """The folder, whole or not at all."""
     part = output.with_name(f"{output.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
-    for entry in tqdm(entries, "writing"):
-        text = texts[entry.name]
-        llvm.read(text.encode(), entry.name)
-        (part / f"{entry.name}.ll").write_text(text)
+    for entry in entries:
+        (part / f"{entry.name}.ll").write_text(texts[entry.name])
     table.write(entries, part / "functions.csv")
     shutil.rmtree(output, ignore_errors=True)
     part.rename(output)

@@ -25,7 +25,7 @@ def distinct(entries: Iterable[tuple[Entry, str]]) -> list[Entry]:
 
 
 def chosen(entries: Sequence[Entry], count: int, most: int, rng: np.random.Generator) -> list[Entry]:
-    """`count` entries of a set, or fewer: from each project in turn, at most `most` of it, and from each size in turn."""
+    """`count` entries of a set, or fewer: of each project in turn, at most `most` of it; there of each size in turn."""
     projects: dict[str, list[Entry]] = defaultdict(list)
     for entry in sorted(entries):
         projects[entry.project].append(entry)

@@ -1,4 +1,4 @@
-"""C and C++ -> LLVM's intermediate code, the same on every machine: no option depends on the host, no path is absolute."""
+"""C and C++ -> LLVM's intermediate code, the same on every machine: options and paths do not depend on it."""
 
 from __future__ import annotations
 

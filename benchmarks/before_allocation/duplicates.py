@@ -1,4 +1,4 @@
-"""Functions that are equal but for names, numbers, constants and the sequence of their instructions are one function."""
+"""Functions that are equal but for names, numbers, constants and the sequence of instructions are duplicates."""
 
 from __future__ import annotations
 

@@ -11,7 +11,10 @@ from benchmarks.before_allocation import table
 from learned_schedulers.blocks.before_allocation.functions import functions as read_functions
 
 _TRIPLE = 'target triple = "x86_64-pc-linux-gnu"'
-_ATTRIBUTES = 'attributes #0 = { nounwind "target-cpu"="haswell" }'
+_ATTRIBUTES = (
+    'attributes #0 = { nounwind "target-cpu"="haswell" }',
+    "attributes #1 = { nocallback nofree nosync nounwind speculatable willreturn memory(none) }",
+)
 _TABLE = 64  # entries of a constant table
 
 
@@ -219,5 +222,4 @@ def _module(body: _Body, name: str) -> str:
     for intrinsic, types in intrinsics.items():
         if f"@llvm.{intrinsic}(" in code:
             parts.append(f"declare {types.split(',')[0]} @llvm.{intrinsic}({types}) #1")
-    attributes = [_ATTRIBUTES, "attributes #1 = { nocallback nofree nosync nounwind speculatable willreturn memory(none) }"]
-    return "\n".join([*parts, *attributes, ""])
+    return "\n".join([*parts, *_ATTRIBUTES, ""])

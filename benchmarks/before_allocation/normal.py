@@ -15,7 +15,7 @@ _CAST = re.compile(rf"^  ({_NAME}) = bitcast ptr (\S+) to ptr$", re.MULTILINE)
 _OFFSET = re.compile(
     rf"^  ({_NAME}) = getelementptr (?:inbounds |nuw |nusw )*[^\n]*?, ptr ([^\s,]+)(?:, i\d+ 0)+$", re.MULTILINE
 )
-_ORIGIN = re.compile(r'^(?:; ModuleID = .*|source_filename = .*|; Function Attrs: .*)\n', re.MULTILINE)
+_ORIGIN = re.compile(r"^(?:; ModuleID = .*|source_filename = .*|; Function Attrs: .*)\n", re.MULTILINE)
 
 
 def named(text: str) -> str:

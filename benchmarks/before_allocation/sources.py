@@ -1,10 +1,12 @@
-"""Sources of the projects: Debian's upstream tarballs, pinned by sha256, unpacked with the few headers that we write."""
+"""Sources of the projects: Debian's upstream tarballs, pinned by sha256, with the headers that we write."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ class SourceError(ValueError):
 
 
 def unpacked(name: str, project: dict[str, Any], cache: Path) -> Path:
-    """The folder of a project's source, as it is without any step of its build, but for the headers of projects.yaml.
+    """The folder of a project's source, with the headers of projects.yaml, after its lines to prepare it.
 
     Raises SourceError that says which file is to be put where.
     """
@@ -28,6 +30,12 @@ def unpacked(name: str, project: dict[str, Any], cache: Path) -> Path:
     for path, text in project.get("headers", {}).items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
+    if lines := "\n".join(project.get("prepare", ())):
+        environment = {**os.environ, "CC": "clang", "CXX": "clang++"}
+        command = ["bash", "-e", "-o", "pipefail", "-c", lines]
+        answer = subprocess.run(command, cwd=folder, env=environment, stdout=sys.stderr, check=False)
+        if answer.returncode:
+            raise SourceError(f"{name}: a line of `prepare` in projects.yaml failed: {lines.splitlines()}")
     return folder
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 FROZEN = Path(__file__).with_name("functions.csv")
+_NUMBERS = ("block_instructions", "instructions")
 SETS = ("training", "development", "test")
 
 
@@ -39,10 +40,7 @@ def read(path: Path = FROZEN) -> list[Entry]:
         rows = csv.DictReader(file)
         if tuple(rows.fieldnames or ()) != Entry._fields:
             raise ValueError(f"{path}: its columns are not {', '.join(Entry._fields)}; build it anew")
-        return [
-            Entry(**{**row, "block_instructions": int(row["block_instructions"]), "instructions": int(row["instructions"])})
-            for row in rows
-        ]
+        return [Entry(**{**row, **{name: int(row[name]) for name in _NUMBERS}}) for row in rows]
 
 
 def write(entries: Iterable[Entry], path: Path) -> None:
