@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 OPTIONS = ("-O3", "-march=haswell", "-w", "-S", "-emit-llvm", "-o", "-")
-_SECONDS = 120  # that a file may take
+_SECONDS = 600  # that a file may take
 
 
 class CompileError(ValueError):

@@ -118,15 +118,19 @@ def test_a_candidate_has_its_signature_and_sizes() -> None:
         answer = candidate(module, function, emitter)
         assert answer[:4] == ("mixed", "void(ptr,ptr,i64)", 53, 53)
         assert large(function) and not large(_function("calls"))
-        divides = MODULE.replace("add i64 %15, %x40", "add i64 %15, %q").replace(
-            "  %16 =", "  %w = zext i64 %x40 to i128\n  %d = udiv i128 %w, 7\n  %q = trunc i128 %d to i64\n  %16 ="
-        )
+        division = """  %w = zext i64 %x40 to i128
+  %y = zext i64 %x39 to i128
+  %z = mul i128 %w, %w
+  %d = udiv i128 %z, %y
+  %q = trunc i128 %d to i64
+  %16 ="""
+        divides = MODULE.replace("add i64 %15, %x40", "add i64 %15, %q").replace("  %16 =", division)
         with pytest.raises(UnfitError, match="arguments"):
             _candidate(MODULE.replace("i64 %2) unnamed", "i128 %2) unnamed"), emitter)
         with pytest.raises(UnfitError, match="volatile"):
             _candidate(MODULE.replace("load i32,", "load volatile i32,"), emitter)
         with pytest.raises(UnfitError, match="library"):
-            _candidate(divides.replace("i128 %w, 7", "i128 %w, %w"), emitter)
+            _candidate(divides, emitter)
 
 
 def _candidate(text: str, emitter: llvm.Emitter) -> object:
