@@ -29,6 +29,7 @@ from benchmarks.before_allocation.sources import SourceError
 PROJECTS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("projects.yaml").read_text())
 _COUNTS = {"training": 300, "development": 60, "test": 160}  # functions of projects
 _MOST = {"training": 25, "development": 25, "test": 40}  # of a project
+_LONGEST = 60  # letters of a function's name in the name of its file
 _GENERATED = {"training": 60, "development": 20}
 
 
@@ -80,7 +81,7 @@ def _entries(name: str, functions: Functions) -> list[tuple[table.Entry, str]]:
     entries: dict[str, tuple[table.Entry, str]] = {}
     for kind, file, candidate in functions.candidates:
         entry = table.Entry(
-            name=f"{name}.{Path(file).stem}.{candidate.function}",
+            name=f"{name}.{Path(file).stem}.{_short(candidate.function)}",
             set=project["set"],
             kind=kind,
             project=name,
@@ -94,6 +95,11 @@ def _entries(name: str, functions: Functions) -> list[tuple[table.Entry, str]]:
         )
         entries.setdefault(entry.name, (entry, candidate.text))
     return list(entries.values())
+
+
+def _short(function: str) -> str:
+    """A name for a file; those of C++ are too long."""
+    return function if len(function) <= _LONGEST else f"{function[:_LONGEST]}.{table.digest(function)[:8]}"
 
 
 def _chosen(entries: list[tuple[table.Entry, str]], seed: int) -> list[table.Entry]:
