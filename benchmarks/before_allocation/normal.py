@@ -15,6 +15,7 @@ _CAST = re.compile(rf"^  ({_NAME}) = bitcast ptr (\S+) to ptr$", re.MULTILINE)
 _OFFSET = re.compile(
     rf"^  ({_NAME}) = getelementptr (?:inbounds |nuw |nusw )*[^\n]*?, ptr ([^\s,]+)(?:, i\d+ 0)+$", re.MULTILINE
 )
+_TYPE = re.compile(rf"^({_NAME}) = type ", re.MULTILINE)
 _ORIGIN = re.compile(r"^(?:; ModuleID = .*|source_filename = .*|; Function Attrs: .*)\n", re.MULTILINE)
 
 
@@ -44,4 +45,11 @@ def normal(text: str) -> str:
             while names[name] in names:
                 names[name] = names[names[name]]
         text = re.sub(_NAME, lambda match, names=names: names.get(match[0], match[0]), text)
+    text = _with_types(text)
     return re.sub(r"\n{2,}", "\n", text.strip("\n")) + "\n"
+
+
+def _with_types(text: str) -> str:
+    """The text with numbers for names of types: LLVM changes a name that another module of this process has."""
+    names = {name: f"%t{number}" for number, name in enumerate(_TYPE.findall(text))}
+    return re.sub(_NAME, lambda match: names.get(match[0], match[0]), text)

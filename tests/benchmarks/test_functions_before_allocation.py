@@ -213,3 +213,14 @@ def test_differences_are_named() -> None:
         "b: differs in block_instructions, instructions",
     ]
     assert table.differences(old, old) == []
+
+
+def test_names_of_types_do_not_depend_on_modules_read_before() -> None:
+    header = 'target triple = "x86_64-pc-linux-gnu"'
+    address = "getelementptr %struct.pair, %struct.pair* %p, i64 0, i32 1, i32 1"
+    types = "%struct.pair = type { i64, %struct.inner }\n%struct.inner = type { i32, i32 }"
+    text = f"{header}\n{types}\ndefine i32* @f(%struct.pair* %p) {{\n  %1 = {address}\n  ret i32* %1\n}}\n"
+    first = normal(named(text))
+    assert "%t0 = type { i64, %t1 }" in first
+    assert normal(named(text)) == first
+    assert named(text) != named(text)  # LLVM itself renames them
