@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ from learned_schedulers.blocks.before_allocation.calls import NotCallable, Signa
 from learned_schedulers.blocks.before_allocation.counts import Counts, counts
 from learned_schedulers.blocks.before_allocation.dependencies import precedes
 from learned_schedulers.blocks.before_allocation.effects import Effects
-from learned_schedulers.blocks.before_allocation.executed import CONTENTS, executed, state
+from learned_schedulers.blocks.before_allocation.executed import CONTENTS, MIXED, executed, state
 from learned_schedulers.blocks.before_allocation.functions import Block, Function, functions
 from learned_schedulers.blocks.before_allocation.image import Image, NotPlaceable, image
 from learned_schedulers.blocks.before_allocation.measured import Effort, NotMeasured, cycles
@@ -23,8 +23,9 @@ from learned_schedulers.blocks.before_allocation.reordered import reordered
 from learned_schedulers.blocks.run.native import Native
 from learned_schedulers.blocks.run.states import Masks, State
 
-INTEGERS = ((1, 5), (8, 9), (16, 33))  # ranges of integer arguments, tried in turn
-_TRIES, _SECONDS = 3, 2.0  # states from which a function must run, and seconds for them
+INTEGERS = ((1, 5), (8, 9), (16, 33), (64, 65), (256, 257))  # ranges of integer arguments, tried in turn
+_SEEDS = 16  # of structures in memory, tried in turn
+_SECONDS = 2.0  # for a try
 _SHORTEST, _LONGEST = 20.0, 1e5  # cycles of a call: shorter ones are mostly the call itself
 
 
@@ -78,7 +79,17 @@ class Conditions:
 
     values: Values
     contents: Masks
-    start: State
+    seed: int
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """A generator whose first state is `start`."""
+        return np.random.default_rng(self.seed)
+
+    @property
+    def start(self) -> State:
+        """The state of registers and memory."""
+        return state(self.contents, self.rng)
 
 
 def subject(path: Path) -> Subject:
@@ -90,7 +101,7 @@ def subject(path: Path) -> Subject:
     return Subject(path.stem, code.text, function, block, before)
 
 
-def conditions(of: Subject, native: Native, emitter: llvm.Emitter, seed: int = 0) -> Conditions:
+def conditions(of: Subject, native: Native, emitter: llvm.Emitter) -> Conditions:
     """Conditions from which the subject reaches its block, and ends, and from which two equal forms leave the same.
 
     Raises NotRunning with the reasons, if no rule for arguments and memory gives any.
@@ -99,32 +110,46 @@ def conditions(of: Subject, native: Native, emitter: llvm.Emitter, seed: int = 0
     try:
         form = of.image(emitter)
         ends = image(emitter.object_file(of.trapped(), of.name), of.function.name)
-        signature_of = of.signature
+        trial = _Trial(native, form, ends, of.signature)
     except (NotCallable, NotPlaceable, llvm.LlvmError) as error:
         raise NotRunning(str(error)) from error
-    for integers in INTEGERS:
-        for contents in CONTENTS:
-            rng = np.random.default_rng(seed)
-            values = drawn(signature_of, rng, integers)
-            ran = executed(native, [form, form], signature_of, values, [contents], _TRIES, rng, _SECONDS)
-            if ran.ran < _TRIES or ran.different:
-                reasons[ran.reason] = None
-                continue
-            start = state(contents, np.random.default_rng(seed))
-            if executed(native, [ends], signature_of, values, [contents], 1, np.random.default_rng(seed), _SECONDS).ran:
-                reasons["the block is not reached"] = None
-                continue
-            try:
-                least = cycles(
-                    native, [form], signature_of, values, start, Effort(20, 5, 1), np.random.default_rng(seed), 5.0
-                ).min()
-            except NotMeasured as error:
-                reasons[str(error)] = None
-                continue
-            if _SHORTEST <= least <= _LONGEST:
-                return Conditions(values, contents, start)
-            reasons[f"a call takes less than {_SHORTEST:.0f} or more than {_LONGEST:.0f} cycles"] = None
-    raise NotRunning("; ".join(reasons))
+    for seed in range(_SEEDS):
+        for contents in MIXED if seed else CONTENTS + MIXED:
+            for integers in INTEGERS:
+                where = Conditions(drawn(of.signature, np.random.default_rng(seed), integers), contents, seed)
+                if not (obstacle := trial.obstacle(where)):
+                    return where
+                reasons[obstacle] = None
+    raise NotRunning("; ".join(list(reasons)[:5]))
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """What tells whether conditions serve."""
+
+    native: Native
+    form: Image
+    ends: Image  # ends the program at the begin of the block
+    signature: Signature
+
+    def obstacle(self, where: Conditions) -> str:
+        """Why the function is not measured under these conditions; empty if it can be."""
+        run = partial(executed, self.native, of=self.signature, values=where.values, contents=[where.contents])
+        ran = run(forms=[self.form, self.form], states=1, rng=where.rng, seconds=_SECONDS)
+        if not ran.ran or ran.different:
+            return ran.reason
+        if run(forms=[self.ends], states=1, rng=where.rng, seconds=_SECONDS).ran:
+            return "the block is not reached"
+        try:
+            short = Effort(rounds=20, trials=5, displacements=1)
+            least = cycles(
+                self.native, [self.form], self.signature, where.values, where.start, short, where.rng, _SECONDS
+            ).min()
+        except NotMeasured as error:
+            return str(error)
+        if not _SHORTEST <= least <= _LONGEST:
+            return f"a call takes less than {_SHORTEST:.0f} or more than {_LONGEST:.0f} cycles"
+        return ""
 
 
 def measured(

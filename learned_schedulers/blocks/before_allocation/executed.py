@@ -19,8 +19,10 @@ from learned_schedulers.blocks.run.states import DOUBLES, FLOATS, POINTERS, RAND
 
 HOME = 0x8_0000_0000  # where the code lies
 _MXCSR = 0x9FC0  # all exceptions masked, denormals treated as zero, because they take hundreds of cycles
-# Rules for the content of memory. Doubles and floats are normal; pointers, and numbers small enough for indices.
-CONTENTS: tuple[Masks, ...] = (RANDOM + RANDOM, DOUBLES + DOUBLES, FLOATS + FLOATS, SMALL + SMALL, POINTERS + SMALL)
+# Rules for the content of memory. Doubles and floats are normal; pointers, and numbers small enough for indices. In a
+# mixed rule each word is of one kind or the other, by the seed: a structure is filled well by some seeds.
+CONTENTS: tuple[Masks, ...] = (RANDOM + RANDOM, DOUBLES + DOUBLES, FLOATS + FLOATS, SMALL + SMALL)
+MIXED: tuple[Masks, ...] = (POINTERS + SMALL, POINTERS + DOUBLES)
 
 
 class Executed(NamedTuple):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import cma
 import numpy as np
 
-from learned_schedulers.blocks.before_allocation.policy import FEATURES, PHASES, follow
+from learned_schedulers.blocks.before_allocation.policy import FEATURES, PARTS, follow
 from learned_schedulers.blocks.before_allocation.problem import Problem
 from learned_schedulers.blocks.before_allocation.search import Improved
 from learned_schedulers.learning import weights as files
@@ -25,17 +25,21 @@ POPULATION = 16  # orders between two updates of the weights
 _BARREN = 8  # populations without a new order, after which the search gives up: the block has hardly any
 
 
+Orders = Sequence[np.ndarray]  # each (n,)
+Costs = Callable[[Orders], np.ndarray]  # k orders -> (k,)
+
+
 class Weights(NamedTuple):
     """Weights of a policy: where a search begins."""
 
-    centre: np.ndarray  # (PHASES, len(FEATURES))
+    centre: np.ndarray  # (PARTS, len(FEATURES))
     spread: np.ndarray  # as above: standard deviations
 
 
 def untrained() -> Weights:
     """Weights that nothing was learned for: the order of the program, and equal spreads."""
-    centre = np.zeros((PHASES, len(FEATURES)))
-    centre[:, FEATURES.index("overdue")] = 0.7
+    centre = np.zeros((PARTS, len(FEATURES)))
+    centre[0, FEATURES.index("overdue")] = 0.7
     return Weights(centre, np.full_like(centre, 0.5))
 
 
@@ -68,19 +72,19 @@ def strategy(weights: Weights, rng: np.random.Generator) -> cma.CMAEvolutionStra
 
 def search(
     problem: Problem,
-    costs_of: Callable[[Sequence[np.ndarray]], np.ndarray],
+    costs_of: Costs,
     evaluations: int,
     rng: np.random.Generator,
     weights: Weights,
 ) -> Improved:
     """The best of at most `evaluations` orders, each judged once: of the centre, then as the strategy goes.
 
-    costs_of: costs (k,) of k orders (n,). The same generator state and costs give the same order.
+    The same generator state and costs give the same order.
     """
     costs: dict[bytes, float] = {}
     orders: list[np.ndarray] = []
 
-    def judged(batch: Sequence[np.ndarray]) -> list[float]:
+    def judged(batch: Orders) -> list[float]:
         """Costs of a batch; infinite for orders beyond the last evaluation."""
         fresh = list({order.tobytes(): order for order in batch if order.tobytes() not in costs}.values())
         fresh = fresh[: evaluations - len(orders)]

@@ -1,8 +1,8 @@
 """The learned order of a block at once: list scheduling whose priority is a sum of learned weights times features.
 
-In each slot the ready instruction of the highest priority is emitted. The weights change from one set to another while
-registers fill up, as in Goodman and Hsu, "Code scheduling and register allocation in large basic blocks" (1988), which
-switches between two rules; there the rules are written by hand, and these weights are learned.
+In each slot the ready instruction of the highest priority is emitted. The weights change while registers fill up, as in
+Goodman and Hsu, "Code scheduling and register allocation in large basic blocks" (1988), which switches between two
+rules; there the rules are written by hand, and these weights are learned.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FEATURES = (  # of a ready instruction; each is about 0 to 1
     "folded",
     "descent",  # it reads the result that was emitted last
 )
-PHASES = 2  # registers are free, and they are short
+PARTS = 3  # of the weights: always; times the shortage of general registers; times that of vector registers
 _WIDTH = 4.0  # instructions that a cycle issues
 _LOAD, _STORE = OPCODES.index("load"), OPCODES.index("store")
 
@@ -42,7 +42,7 @@ _LOAD, _STORE = OPCODES.index("load"), OPCODES.index("store")
 def follow(
     problem: Problem, weights: np.ndarray, noise: float = 0.0, rng: np.random.Generator | None = None
 ) -> np.ndarray:
-    """The order of a block, (n,), by weights (PHASES, len(FEATURES)).
+    """The order of a block, (n,), by weights (PARTS, len(FEATURES)).
 
     noise: of this scale, of a Gumbel distribution, is added to every instruction's priority, once; it needs rng.
     """
@@ -99,11 +99,13 @@ def _follow(
         if not missing[i]:
             ready[n_ready] = i
             n_ready += 1
-    feature = np.zeros(weights.shape[1])
+    feature, now = np.zeros(weights.shape[1]), np.zeros(weights.shape[1])
     last = -1
     for slot in range(n):
-        used = max(live[0] / limits[0], live[1] / limits[1])
-        short = min(1.0, max(0.0, 2.0 * used - 1.0))
+        for f in range(len(feature)):
+            now[f] = weights[0, f]
+            for kind in range(2):  # shortage: 0 where half of the registers are free, 1 where none is
+                now[f] += min(1.0, max(0.0, 2.0 * live[kind] / limits[kind] - 1.0)) * weights[1 + kind, f]
         best, best_score = -1, -np.inf
         for r in range(n_ready):
             i = ready[r]
@@ -140,7 +142,7 @@ def _follow(
             feature[16] = folded[i]
             score = shifts[i]
             for f in range(len(feature)):
-                score += ((1.0 - short) * weights[0, f] + short * weights[1, f]) * feature[f]
+                score += now[f] * feature[f]
             if score > best_score or (score == best_score and i < best):
                 best, best_score = i, score
         for r in range(n_ready):
