@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from queue import SimpleQueue
 from threading import Event
 from typing import NamedTuple
@@ -159,13 +160,15 @@ class _Job(NamedTuple):
         for i in sorted(blocks, key=lambda i: -len(self.function.blocks[i].items)):
             block = self.function.blocks[i]
             evaluations = self.limits.evaluations * len(block.items) // total
-            if evaluations < 2 or self._is_over():
+            if evaluations < 2 or self.is_over():
                 continue
             before = precedes(block, self.effects, self.function.name, self.code.apart)
             start = np.arange(len(block.items))
-            best = improve(before, start, self._cost(text, places, orders, i), evaluations, rng).order
-            if (best != start).any():
-                orders[i], dags[self.function.name, block.label] = best, before
+            judge = _Judge(self, text, [(places[k], order) for k, order in orders.items()], places[i], start)
+            with suppress(_Over):
+                improve(before, start, judge, evaluations, rng)
+            if (judge.best != start).any():
+                orders[i], dags[self.function.name, block.label] = judge.best, before
         return Searched(name, [(self.function.blocks[i], order) for i, order in orders.items()], dags, reasons)
 
     def _text(self, parts: Parts) -> str | None:
@@ -179,25 +182,38 @@ class _Job(NamedTuple):
                 return text
         return None
 
-    def _cost(
-        self, text: str, places: tuple[Block, ...], orders: dict[int, np.ndarray], i: int
-    ) -> Callable[[np.ndarray], float]:
-        """The cost of the function with block i in an order, and with the orders of other blocks."""
-
-        def cost_of(order: np.ndarray) -> float:
-            if self._is_over():
-                return math.inf
-            new = [(places[k], other) for k, other in {**orders, i: order}.items()]
-            try:
-                assembly = self.emitter.assembly(reordered(text, new), self.function.name)
-            except LlvmError:
-                return math.inf
-            return cost(counts(assembly)[self.function.symbol])
-
-        return cost_of
-
-    def _is_over(self) -> bool:
+    def is_over(self) -> bool:
+        """Whether the search has to end."""
         return self.stop.is_set() or time.monotonic() >= self.limits.ends
+
+
+class _Over(Exception):
+    """The time is over."""
+
+
+class _Judge:
+    """The cost of orders of a block, and the best of them."""
+
+    def __init__(
+        self, job: _Job, text: str, others: list[tuple[Block, np.ndarray]], block: Block, start: np.ndarray
+    ) -> None:
+        """text: the module that is compiled; others: orders of other blocks of the function."""
+        self._job, self._text, self._others, self._block = job, text, others, block
+        self.best, self._least = start, math.inf
+
+    def __call__(self, order: np.ndarray) -> float:
+        """Raises _Over if the search has to end."""
+        if self._job.is_over():
+            raise _Over
+        name = self._job.function.symbol
+        try:
+            assembly = self._job.emitter.assembly(reordered(self._text, [*self._others, (self._block, order)]), name)
+            costs = cost(counts(assembly)[name])
+        except (LlvmError, KeyError):
+            costs = math.inf
+        if costs <= self._least:
+            self.best, self._least = order, costs
+        return costs
 
 
 def _block(block: Block) -> str:

@@ -15,7 +15,7 @@ _LINUX = re.compile(r"x86_64(?:-[\w.]+)?-linux(?:-(?:gnu|musl))?")
 _SAID = re.compile(r'^target (triple|datalayout) = "(.*)"$', re.MULTILINE)
 _MODEL = re.compile(r'^!\d+ = !\{i32 \d+, !"Code Model", i32 ([34])\}', re.MULTILINE)
 _BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")  # and its wrapper
-_REMEDY = "give what `clang -S -emit-llvm` or `clang -c -emit-llvm` writes"
+_REMEDY = "give code for Linux on x86-64, as `clang -c -emit-llvm` writes it: bitcode may be of any older LLVM"
 
 
 def is_bitcode(first_bytes: bytes) -> bool:
