@@ -13,7 +13,7 @@ from learned_schedulers.blocks.before_allocation import by_clang, chosen, users_
 from learned_schedulers.blocks.before_allocation.chosen import Choice
 from learned_schedulers.blocks.before_allocation.counts import Counts
 from learned_schedulers.blocks.before_allocation.functions import functions
-from learned_schedulers.blocks.before_allocation.llvm import Code, LlvmError
+from learned_schedulers.blocks.before_allocation.llvm import LlvmError
 from learned_schedulers.blocks.before_allocation.llvm_child import SCHEDULERS
 from learned_schedulers.blocks.before_allocation.ordering import Compiled, Compiler, Limits, Searched, search
 from learned_schedulers.blocks.before_allocation.proof import NotProven, prove
@@ -75,10 +75,10 @@ def _ordered(file: Path, output: Path | None, job: CodeJob) -> Result:
     limits = Limits(job.evaluations, ends, job.every)
     try:
         with Compiler(job.processor) as compiler:
-            default, standing = compiler.by_default(code.text, name), compiler.as_it_stands(code.text, name)
+            default, standing = compiler.by_default(code, name), compiler.as_it_stands(code, name)
             searched = _searched(code, default, standing, job, limits, name)
             text = chosen.text_of(code, searched)
-            prove(code.text, text, {key: dag for function in searched for key, dag in function.dags.items()})
+            prove(code, text, {key: dag for function in searched for key, dag in function.dags.items()})
             users_code.read(text.encode(), name)  # LLVM's verifier
             new = compiler.as_it_stands(text, name)
             if form in ("ll", "bc"):
@@ -119,7 +119,7 @@ def _content_of(file: Path, job: CodeJob) -> bytes:
 
 
 def _searched(
-    code: Code, default: Compiled, standing: Compiled, job: CodeJob, limits: Limits, name: str
+    code: str, default: Compiled, standing: Compiled, job: CodeJob, limits: Limits, name: str
 ) -> list[Searched]:
     """The searched functions in the sequence of the file, with a progress bar where stderr is a terminal."""
     searched = []
@@ -128,7 +128,7 @@ def _searched(
         for function in search(code, default, standing, job.processor, limits, job.seed):
             searched.append(function)
             progress.update()
-    places = {function.symbol: number for number, function in enumerate(functions(code.text))}
+    places = {function.symbol: number for number, function in enumerate(functions(code))}
     return sorted(searched, key=lambda function: places[function.name])
 
 

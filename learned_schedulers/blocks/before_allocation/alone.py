@@ -1,7 +1,8 @@
 """A module of LLVM -> a module of one of its functions, which compiles to the same code in a part of the time.
 
 All is text: the function with the variables, declarations, types and metadata that it reaches, and every other function
-as a declaration. Debug information is left out: it changes no code. Whoever uses this compares the counts of both.
+as a declaration. Local variables become public: others may write them. Debug information is left out: it changes no
+code. Whoever uses this compares the counts of both.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ _LINKAGE = (
     *("linkonce_odr", "weak_odr", "external"),
 )
 _LOCAL = ("private", "internal")
+_LOCAL_VALUE = re.compile(r"^(?:private|internal) (?=.*\b(?:global|constant) )")
 _INDIRECT = re.compile(r"\b(?:alias|ifunc) ")
 _BEHIND = re.compile(
     rf" (?:comdat(?:\(\${_IDENTIFIER}\))?|section {_IDENTIFIER}|partition {_IDENTIFIER}|gc {_IDENTIFIER})"
@@ -46,7 +48,7 @@ class Parts:
                 self._globals[opened[1]] = "\n".join([line, *lines[number:end]])
                 number = end
             elif assigned := _ASSIGNED.match(line):
-                self._globals[assigned[1]] = line
+                self._globals[assigned[1]] = f"{assigned[1]} = {_LOCAL_VALUE.sub('dso_local ', assigned[2], count=1)}"
             elif node := _METADATA.match(line):
                 self._metadata[node[1]] = line
             elif line.startswith("!llvm.module.flags"):

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from learned_schedulers.blocks.before_allocation.cost import cost
 from learned_schedulers.blocks.before_allocation.counts import Counts, counts
 from learned_schedulers.blocks.before_allocation.joined import NotJoinable, joined, module_of
-from learned_schedulers.blocks.before_allocation.llvm import Code
 from learned_schedulers.blocks.before_allocation.ordering import Compiled, Compiler, Searched
 from learned_schedulers.blocks.before_allocation.reordered import reordered
 
@@ -27,12 +26,12 @@ class Choice(NamedTuple):
         return not self.ordered
 
 
-def text_of(code: Code, searched: list[Searched]) -> str:
+def text_of(code: str, searched: list[Searched]) -> str:
     """The intermediate code in the orders of a search."""
-    return reordered(code.text, [order for of_function in searched for order in of_function.orders])
+    return reordered(code, [order for of_function in searched for order in of_function.orders])
 
 
-def for_assembly(code: Code, default: Compiled, new: Compiled, text: str) -> Choice:
+def for_assembly(code: str, default: Compiled, new: Compiled, text: str) -> Choice:
     """Each function by the better of LLVM's default scheduling and its new order; otherwise the better whole."""
     better = frozenset(
         name for name, before in default.counts.items() if name in new.counts and cost(new.counts[name]) < cost(before)
@@ -46,11 +45,11 @@ def for_assembly(code: Code, default: Compiled, new: Compiled, text: str) -> Cho
     return Choice(counts(assembly), better, text, assembly, "")
 
 
-def whole(code: Code, default: Compiled, new: Compiled, text: str, reason: str) -> Choice:
+def whole(code: str, default: Compiled, new: Compiled, text: str, reason: str) -> Choice:
     """All functions in their new order, or all by LLVM's default if that costs no more."""
     if new.cost() < default.cost():
         return Choice(new.counts, frozenset(new.counts), text, new.assembly, reason)
-    return Choice(default.counts, frozenset(), code.text, default.assembly, reason)
+    return Choice(default.counts, frozenset(), code, default.assembly, reason)
 
 
 def object_of(choice: Choice, compiler: Compiler, name: str) -> bytes:

@@ -26,17 +26,19 @@ class Code(NamedTuple):
     apart: frozenset[tuple[str, str, str]]  # function, and two accesses (`key`) that never touch the same bytes
 
 
-def read(content: bytes, name: str) -> Code:
+def read(content: bytes, name: str, aliases: bool = True) -> Code:
     """The text of `.ll` or `.bc`, and what LLVM's alias analyses (basic, scoped, by types, of globals) prove.
 
-    Raises LlvmError that names the file.
+    aliases: whether these are asked; LLVM's time grows by the third power of a function's accesses, and is some
+    ten seconds for a thousand. Raises LlvmError that names the file.
     """
-    answer = subprocess.run([sys.executable, "-m", _MODULE, "read"], input=content, capture_output=True, check=False)
+    job = "read" if aliases else "text"
+    answer = subprocess.run([sys.executable, "-m", _MODULE, job], input=content, capture_output=True, check=False)
     stdout, stderr = (part.decode("utf-8", "replace") for part in (answer.stdout, answer.stderr))
     if answer.returncode:
         reason = stderr.rpartition("refused: ")[2].strip() or f"LLVM ended with code {answer.returncode}"
         raise LlvmError(f"{name}: LLVM cannot read this: {_line(reason)}")
-    return Code(stdout, _apart(stderr))
+    return Code(stdout, _apart(stderr) if aliases else frozenset())
 
 
 class Emitter:

@@ -19,17 +19,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from learned_schedulers.blocks.before_allocation import llvm
 from learned_schedulers.blocks.before_allocation.alone import Parts
 from learned_schedulers.blocks.before_allocation.cost import cost
 from learned_schedulers.blocks.before_allocation.counts import Counts, counts
 from learned_schedulers.blocks.before_allocation.dependencies import precedes
 from learned_schedulers.blocks.before_allocation.effects import Effects
 from learned_schedulers.blocks.before_allocation.functions import Block, Function, functions
-from learned_schedulers.blocks.before_allocation.llvm import Code, Emitter, LlvmError
+from learned_schedulers.blocks.before_allocation.llvm import Emitter, LlvmError
 from learned_schedulers.blocks.before_allocation.reordered import reordered
 from learned_schedulers.blocks.before_allocation.search import improve
 
 LONGEST = 5_000  # instructions of a block: its dependencies are a matrix
+ACCESSES = 1_000  # of a function: LLVM's time for their pairs grows by the third power, to some ten seconds
 
 
 class Limits(NamedTuple):
@@ -91,14 +93,14 @@ class Compiler:
 
 
 def search(
-    code: Code, default: Compiled, standing: Compiled, processor: str, limits: Limits, seed: int
+    text: str, default: Compiled, standing: Compiled, processor: str, limits: Limits, seed: int
 ) -> Iterator[Searched]:
     """Each function that is worth it, or that has blocks which must stay, in any sequence.
 
     default, standing: the module by LLVM's default and in the order in which it stands. Without a limit of time, the
     same seed gives the same orders, whatever the number of processes.
     """
-    effects, parts = Effects(code.text), Parts(code.text)
+    effects, parts = Effects(text), Parts(text)
     stop, emitters = Event(), SimpleQueue[Emitter]()
     workers = len(os.sched_getaffinity(0))
 
@@ -106,7 +108,7 @@ def search(
         emitter = emitters.get()
         try:
             rng = np.random.default_rng([seed, number])
-            job = _Job(code, function, effects, emitter, standing.counts[function.symbol], limits, stop)
+            job = _Job(text, function, effects, emitter, standing.counts[function.symbol], limits, stop)
             return job.searched(parts, rng)
         finally:
             emitters.put(emitter)
@@ -117,7 +119,7 @@ def search(
     pool = ThreadPoolExecutor(workers)
     try:
         tasks = []
-        for number, function in enumerate(functions(code.text)):
+        for number, function in enumerate(functions(text)):
             if (before := default.counts.get(function.symbol)) is None or function.symbol not in standing.counts:
                 yield Searched(function.symbol, [], {}, ["LLVM writes no code for it, or not under its name"])
             elif limits.every or before.spills or before.reloads:
@@ -134,7 +136,7 @@ def search(
 class _Job(NamedTuple):
     """The search of one function."""
 
-    code: Code
+    text: str  # of the module
     function: Function
     effects: Effects
     emitter: Emitter
@@ -154,6 +156,8 @@ class _Job(NamedTuple):
         if text is None:
             return Searched(name, [], {}, [*reasons, "LLVM does not compile it twice to the same counts"])
         places = next(function for function in functions(text) if function.symbol == name).blocks
+        apart, reason = self._apart(parts, blocks)
+        reasons += reason
         total = sum(len(self.function.blocks[i].items) for i in blocks)
         orders: dict[int, np.ndarray] = {}
         dags = {}
@@ -162,7 +166,7 @@ class _Job(NamedTuple):
             evaluations = self.limits.evaluations * len(block.items) // total
             if evaluations < 2 or self.is_over():
                 continue
-            before = precedes(block, self.effects, self.function.name, self.code.apart)
+            before = precedes(block, self.effects, self.function.name, apart)
             start = np.arange(len(block.items))
             judge = _Judge(self, text, [(places[k], order) for k, order in orders.items()], places[i], start)
             with suppress(_Over):
@@ -173,7 +177,7 @@ class _Job(NamedTuple):
 
     def _text(self, parts: Parts) -> str | None:
         """A small module in which the function compiles as in its own one, or the module itself."""
-        for text in (parts.alone(self.function.at), self.code.text):
+        for text in (parts.alone(self.function.at), self.text):
             try:
                 answer = counts(self.emitter.assembly(text, self.function.name))
             except LlvmError:
@@ -181,6 +185,18 @@ class _Job(NamedTuple):
             if answer.get(self.function.symbol) == self.standing:
                 return text
         return None
+
+    def _apart(self, parts: Parts, blocks: list[int]) -> tuple[frozenset[tuple[str, str, str]], list[str]]:
+        """Pairs of accesses that LLVM proves never to touch the same bytes, and why there are none."""
+        items = [item for i in blocks for item in self.function.blocks[i].items]
+        if sum(item.opcode in ("load", "store") for item in items) < 2:
+            return frozenset(), []
+        if sum(item.opcode in ("load", "store") for block in self.function.blocks for item in block.items) > ACCESSES:
+            return frozenset(), [f"it has more than {ACCESSES:,} loads and stores: stores keep their place among them"]
+        try:
+            return llvm.read(parts.alone(self.function.at).encode(), self.function.name).apart, []
+        except LlvmError:
+            return frozenset(), ["LLVM cannot read it alone: stores keep their place among loads"]
 
     def is_over(self) -> bool:
         """Whether the search has to end."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from learned_schedulers.blocks.before_allocation import llvm
-from learned_schedulers.blocks.before_allocation.llvm import Code
 from learned_schedulers.blocks.read.unreadable import Unreadable
 
 _LAYOUT = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"  # of x86-64 in LLVM 22
@@ -23,13 +22,13 @@ def is_bitcode(first_bytes: bytes) -> bool:
     return first_bytes.startswith(_BITCODE)
 
 
-def read(content: bytes, name: str) -> Code:
-    """The code of a `.ll` or `.bc`.
+def read(content: bytes, name: str) -> str:
+    """The text of a `.ll` or `.bc`.
 
     Raises Unreadable, with the remedy, for code that LLVM refuses and for other processors, systems and layouts.
     """
-    code = _read(content, name)
-    target = dict(_SAID.findall(code.text))
+    text = _read(content, name)
+    target = dict(_SAID.findall(text))
     triple, layout = target.get("triple", _TRIPLE), target.get("datalayout", _LAYOUT)
     if not _LINUX.fullmatch(triple):
         raise Unreadable(
@@ -37,18 +36,18 @@ def read(content: bytes, name: str) -> Code:
         )
     if not _LAYOUTS.fullmatch(layout):
         raise Unreadable(f"its data layout {layout} is not that of x86-64", "take out its line `target datalayout`")
-    if model := _MODEL.search(code.text):
+    if model := _MODEL.search(text):
         models = {"3": "medium", "4": "large"}
         raise Unreadable(f"its code model is {models[model[1]]}", "compile it without -mcmodel")
     if len(target) < 2:  # sizes and places of types, which LLVM's analyses of memory use, depend on these
         lines = [f'target {key} = "{value}"\n' for key, value in (("datalayout", layout), ("triple", triple))]
-        rest = "".join(line for line in code.text.splitlines(keepends=True) if not _SAID.match(line))
-        code = _read("".join([*lines, rest]).encode(), name)
-    return code
+        rest = "".join(line for line in text.splitlines(keepends=True) if not _SAID.match(line))
+        text = _read("".join([*lines, rest]).encode(), name)
+    return text
 
 
-def _read(content: bytes, name: str) -> Code:
+def _read(content: bytes, name: str) -> str:
     try:
-        return llvm.read(content, name)
+        return llvm.read(content, name, aliases=False).text
     except llvm.LlvmError as error:
         raise Unreadable(str(error).removeprefix(f"{name}: "), _REMEDY) from error

@@ -108,6 +108,7 @@ def test_only_what_a_function_reaches_is_there() -> None:
     parts = Parts(CODE.text)
     text = parts.alone('@"a \\C3\\A9function"')
     assert "@used" in text and "@unused" not in text and "DILocation" not in text and text.count("\ndefine ") == 3
+    assert "@used = dso_local constant" in text
     assert text.count("\ndeclare dso_local fastcc i64 @hidden(i64, ptr byval(%pair) align 8)") == 1
     assert "tbaa" in parts.alone("@hidden") and "omnipotent" in parts.alone("@hidden")
     assert "#dbg" not in parts.alone("@described")

@@ -22,7 +22,7 @@ CODE = users_code.read((LOOPS + OBSERVED.partition("\n")[2] + crowded(24) + roun
 def compiled() -> tuple[ordering.Compiled, ordering.Compiled]:
     """By LLVM's default, and as it stands."""
     with Compiler("x86-64") as compiler:
-        return compiler.by_default(CODE.text, "four.ll"), compiler.as_it_stands(CODE.text, "four.ll")
+        return compiler.by_default(CODE, "four.ll"), compiler.as_it_stands(CODE, "four.ll")
 
 
 def searched(
@@ -43,7 +43,7 @@ def test_orders_are_legal_better_and_of_the_seed_alone(
     assert {*functions} == {"crowded", "rounds"}  # the others have no spills
     assert functions["crowded"].orders and not functions["crowded"].reasons
     text = chosen.text_of(CODE, [*functions.values()])
-    prove(CODE.text, text, {key: dag for function in functions.values() for key, dag in function.dags.items()})
+    prove(CODE, text, {key: dag for function in functions.values() for key, dag in function.dags.items()})
     with Compiler("x86-64") as compiler:
         new = compiler.as_it_stands(text, "new.ll")
     assert cost(new.counts["crowded"]) < cost(compiled[1].counts["crowded"])
@@ -92,14 +92,14 @@ def test_a_block_that_is_too_long_is_left_alone(
 def test_each_function_is_written_by_the_better_scheduler() -> None:
     with Compiler("x86-64") as compiler:
         code = users_code.read((HEADER + crowded(24) + rounds(24)).encode(), "two.ll")
-        default, standing = compiler.by_default(code.text, "two.ll"), compiler.as_it_stands(code.text, "two.ll")
+        default, standing = compiler.by_default(code, "two.ll"), compiler.as_it_stands(code, "two.ll")
         assert cost(standing.counts["rounds"]) < cost(default.counts["rounds"])
         assert cost(standing.counts["crowded"]) > cost(default.counts["crowded"])
-        choice = chosen.for_assembly(code, default, standing, code.text)
+        choice = chosen.for_assembly(code, default, standing, code)
         assert choice.ordered == {"rounds"} and not choice.whole
         assert choice.counts == {**default.counts, "rounds": standing.counts["rounds"]}
         assert chosen.object_of(choice, compiler, "two").startswith(b"\x7fELF")
-        whole = chosen.whole(code, default, standing, code.text, "a reason")
+        whole = chosen.whole(code, default, standing, code, "a reason")
         assert whole.is_default == (standing.cost() >= default.cost()) and whole.whole == "a reason"
         broken = default._replace(assembly=default.assembly.replace("\t.file", "\t.ident"))
-        assert "outside" in chosen.for_assembly(code, broken, standing, code.text).whole
+        assert "outside" in chosen.for_assembly(code, broken, standing, code).whole
