@@ -66,13 +66,13 @@ class Compiler:
     """LLVM's default scheduling, and the order in which instructions stand."""
 
     def __init__(self, processor: str) -> None:
-        self._default, self._kept = Emitter("default", processor), Emitter("kept", processor)
+        self._default, self._standing = Emitter("default", processor), Emitter("kept", processor)
 
     def __enter__(self) -> Compiler:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for emitter in (self._default, self._kept):
+        for emitter in (self._default, self._standing):
             emitter.__exit__()
 
     def by_default(self, text: str, name: str) -> Compiled:
@@ -81,15 +81,15 @@ class Compiler:
 
     def as_it_stands(self, text: str, name: str) -> Compiled:
         """Raises LlvmError that names the file."""
-        return _compiled(self._kept, text, name)
+        return _compiled(self._standing, text, name)
 
     def bitcode(self, text: str, name: str) -> bytes:
         """Raises LlvmError that names the file."""
-        return self._kept.bitcode(text, name)
+        return self._standing.bitcode(text, name)
 
     def object_file(self, text: str, name: str, default: bool) -> bytes:
         """The ELF file. Raises LlvmError that names the file."""
-        return (self._default if default else self._kept).object_file(text, name)
+        return (self._default if default else self._standing).object_file(text, name)
 
 
 def search(
