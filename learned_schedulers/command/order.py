@@ -129,7 +129,8 @@ def main(
     function that LLVM compiles with spills is searched for the order that LLVM compiles to the fewest instructions,
     spills and reloads; it is compiled in this order if that is better than LLVM's default. Write an object (-o f.o),
     and link it instead of the compiler's. Options of code generation that intermediate code does not hold, as
-    -ffunction-sections, are lost.
+    -ffunction-sections, are lost. Plain loads and stores move as the language allows (--memory is for machine code),
+    and --for counts for functions that name no processor.
 
     Examples:
 
