@@ -71,7 +71,10 @@ class Parts:
                                 waiting.append(target)
                     texts[reached] = whole
                     waiting.append(reached)
-        body = "\n".join([*self._heads, *texts.values(), *self._flags])
+        ordered = sorted(
+            texts.values(), key=lambda text: text.startswith("define ")
+        )  # data name labels of later functions
+        body = "\n".join([*self._heads, *ordered, *self._flags])
         return f"{body}\n{self._nodes(body)}\n"
 
     def _nodes(self, text: str) -> str:

@@ -20,6 +20,7 @@ $merged = comdat any
 
 @used = internal constant [2 x i64] [i64 3, i64 5]
 @unused = internal constant [2 x i64] [i64 3, i64 5]
+@labels = internal constant [2 x ptr] [ptr blockaddress(@jumps, %1), ptr blockaddress(@jumps, %2)]
 @pointer = internal global ptr @hidden
 @other_name = alias i64 (i64), ptr @merged
 @chosen = ifunc i64 (i64), ptr @choose
@@ -59,6 +60,18 @@ pad:
   %g = landingpad { ptr, i32 }
           cleanup
   resume { ptr, i32 } %g
+}
+
+define i64 @jumps(i64 %x) {
+  %a = getelementptr ptr, ptr @labels, i64 %x
+  %b = load ptr, ptr %a, align 8
+  indirectbr ptr %b, [label %1, label %2]
+
+1:
+  ret i64 3
+
+2:
+  ret i64 5
 }
 
 define i64 @described(i64 %x) !dbg !7 {
