@@ -61,7 +61,7 @@ _ESCAPES = {code: f"\\{code:02X}" for code in (*range(32), 127, ord('"'), ord("\
 
 def _set(text: str) -> list[str]:
     """Local symbols that are defined by a directive."""
-    return re.findall(r"^\t?(?:\.set\t|\.equ\t)?(\.L[\w.$]+)(?:,| = )", text, re.MULTILINE)
+    return re.findall(r"^\t?(?:\.(?:set|equ|l?comm)\t)?(\.L[\w.$]+)(?:,| = )", text, re.MULTILINE)
 
 
 def _pieces(assembly: str) -> _Pieces:

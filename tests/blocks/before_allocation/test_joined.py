@@ -9,7 +9,13 @@ from learned_schedulers.blocks.before_allocation.counts import counts
 from learned_schedulers.blocks.before_allocation.joined import NotJoinable, joined, module_of
 from tests.blocks.before_allocation.code import HEADER, LOOPS, crowded, rounds
 
-TEXT = LOOPS + crowded(24) + rounds(4) + crowded(24, "again")
+TEXT = (
+    LOOPS
+    + "@empty = private global i64 0\n@name = global ptr @empty\n"
+    + crowded(24)
+    + rounds(4)
+    + crowded(24, "again")
+)
 
 
 @pytest.fixture(scope="module")
