@@ -41,7 +41,7 @@ class CodeJob(NamedTuple):
 
 def is_code(file: Path) -> bool:
     """Whether a file is for this module: C, C++, or LLVM's intermediate code."""
-    if by_clang.is_source(file) or file.suffix == ".ll":
+    if by_clang.is_source(file) or file.suffix in (".ll", ".bc"):
         return True
     try:
         with file.open("rb") as content:

@@ -162,6 +162,12 @@ def test_odd_files_are_refused_and_a_batch_goes_on(content: bytes, reason: str, 
     assert f"error: {tmp_path}/no.ll: No such file or directory; correct its name" in result.stderr
 
 
+def test_damaged_bitcode_is_told_by_its_suffix(tmp_path: Path) -> None:
+    (tmp_path / "f.bc").write_bytes(b"BX\xc0\xde1234")
+    result = typed(tmp_path / "f.bc", "-o", tmp_path / "f.o", "--evaluations", "2")
+    assert result.exit_code == 1 and "f.bc: LLVM cannot read this" in result.stderr
+
+
 def test_options_of_code_need_code(tmp_path: Path) -> None:
     (tmp_path / "f.csv").write_text("4889d8\n")
     result = typed(tmp_path / "f.csv", "--dry-run", "--evaluations", "3", "--by-clang=-O2")
