@@ -40,6 +40,19 @@ class Function(NamedTuple):
     head: str  # its first line
     blocks: tuple[Block, ...]
 
+    @property
+    def at(self) -> str:
+        """@name, as the text writes it."""
+        opened = _DEFINE.match(self.head)
+        assert opened
+        return f"@{opened[1]}"
+
+    @property
+    def symbol(self) -> str:
+        """Its name in assembly."""
+        name = re.sub(r"\\([0-9A-Fa-f]{2})", lambda code: chr(int(code[1], 16)), self.name)
+        return name.removeprefix("\x01").encode("latin-1", "replace").decode("utf-8", "replace")
+
 
 def functions(text: str) -> Iterator[Function]:
     """The functions of a text that `llvm.read` gave, in sequence."""
@@ -106,4 +119,4 @@ def _parts(instruction: str) -> tuple[str, str]:
     rest = instruction[named.end() :] if named else instruction
     words = rest.split(None, 2)
     opcode = words[1] if words[0] in _MARKS and len(words) > 1 else words[0]
-    return named[1] if named else "", opcode
+    return named[1] if named else "", opcode.rstrip(",")  # as `unreachable, !dbg !7`

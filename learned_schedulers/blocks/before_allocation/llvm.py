@@ -7,7 +7,7 @@ import subprocess
 import sys
 from typing import NamedTuple
 
-from learned_schedulers.blocks.before_allocation.llvm_child import ASSEMBLY, LENGTH, OBJECT
+from learned_schedulers.blocks.before_allocation.llvm_child import ASSEMBLY, BITCODE, LENGTH, OBJECT
 
 _MODULE = "learned_schedulers.blocks.before_allocation.llvm_child"
 _ANSWER = re.compile(r"^  (NoAlias|MayAlias|PartialAlias|MustAlias):   (.*\S) +<-> +(.*\S)$")
@@ -26,17 +26,19 @@ class Code(NamedTuple):
     apart: frozenset[tuple[str, str, str]]  # function, and two accesses (`key`) that never touch the same bytes
 
 
-def read(content: bytes, name: str) -> Code:
+def read(content: bytes, name: str, aliases: bool = True) -> Code:
     """The text of `.ll` or `.bc`, and what LLVM's alias analyses (basic, scoped, by types, of globals) prove.
 
-    Raises LlvmError that names the file.
+    aliases: whether these are asked; LLVM's time grows by the third power of a function's accesses, and is some
+    ten seconds for a thousand. Raises LlvmError that names the file.
     """
-    answer = subprocess.run([sys.executable, "-m", _MODULE, "read"], input=content, capture_output=True, check=False)
+    job = "read" if aliases else "text"
+    answer = subprocess.run([sys.executable, "-m", _MODULE, job], input=content, capture_output=True, check=False)
     stdout, stderr = (part.decode("utf-8", "replace") for part in (answer.stdout, answer.stderr))
     if answer.returncode:
         reason = stderr.rpartition("refused: ")[2].strip() or f"LLVM ended with code {answer.returncode}"
         raise LlvmError(f"{name}: LLVM cannot read this: {_line(reason)}")
-    return Code(stdout, _apart(stderr))
+    return Code(stdout, _apart(stderr) if aliases else frozenset())
 
 
 class Emitter:
@@ -68,6 +70,10 @@ class Emitter:
     def object_file(self, text: str, name: str) -> bytes:
         """The code as a relocatable ELF file. Raises LlvmError that names the file; other code may follow."""
         return self._emitted(OBJECT, text, name)
+
+    def bitcode(self, text: str, name: str) -> bytes:
+        """The code as LLVM's bitcode. Raises LlvmError that names the file; other code may follow."""
+        return self._emitted(BITCODE, text, name)
 
     def _emitted(self, form: str, text: str, name: str) -> bytes:
         if form not in self._processes:
