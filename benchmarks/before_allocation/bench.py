@@ -18,7 +18,7 @@ class Bench:
     def __init__(self) -> None:
         self.native = Native()
         self.emitters = {scheduler: llvm.Emitter(scheduler, PROCESSOR) for scheduler in SCHEDULERS}
-        self.kept, self.default = self.emitters["kept"], self.emitters["default"]
+        self.standing, self.default = self.emitters["kept"], self.emitters["default"]
 
     def __enter__(self) -> Self:
         return self

@@ -63,7 +63,7 @@ def _search(path: Path, work: Path, candidates: int) -> None:
     facts: dict[str, Any] = {"path": str(path.resolve())}
     with Bench() as bench:
         of = subject(path)
-        kept, default = bench.emitters["kept"], bench.emitters["default"]
+        standing, default = bench.emitters["kept"], bench.emitters["default"]
         try:
             where = conditions(of, bench.native, default)
         except NotRunning as error:
@@ -71,7 +71,7 @@ def _search(path: Path, work: Path, candidates: int) -> None:
             return
         facts["default"] = of.counts(default)
         facts["instructions"] = len(of.block.items)
-        stand = Stand(of, where, bench.native, kept, default, SEED)
+        stand = Stand(of, where, bench.native, standing, default, SEED)
         learned = read()
         ordered = list(of_one_candidate(of.problem, learned, SEED))
         if sum(facts["default"][1:]):  # where nothing is spilled, one candidate is tried
@@ -80,7 +80,7 @@ def _search(path: Path, work: Path, candidates: int) -> None:
         rng = np.random.default_rng(SEED)
         picked = sorted(rng.permutation(len(stand.judged))[:_SAMPLES].tolist())
         orders |= {f"sample {k}": stand.judged[i] for k, i in enumerate(picked)}
-        facts["counts"] = {name: of.counts(kept, order) for name, order in orders.items()}
+        facts["counts"] = {name: of.counts(standing, order) for name, order in orders.items()}
         facts["seconds"] = {f"{each.method} {each.candidates}": each.seconds for each in ordered}
         facts["confirmed"] = {
             name: bool(ratio < _CONFIRMED) for name, (ratio, *_) in _ratios(of, bench, where, orders, 1).items()
@@ -99,8 +99,8 @@ def _ratios(
     of: Subject, bench: Bench, where: Conditions, orders: dict[str, np.ndarray], processes: int
 ) -> dict[str, list[float]]:
     """Ratios to the default of each form, one for each process: orders, LLVM's schedulers, and the default again."""
-    kept, default = bench.emitters["kept"], bench.emitters["default"]
-    forms = {name: of.image(kept, order) for name, order in orders.items()}
+    standing, default = bench.emitters["kept"], bench.emitters["default"]
+    forms = {name: of.image(standing, order) for name, order in orders.items()}
     forms |= {f"llvm {scheduler}": of.image(emitter) for scheduler, emitter in bench.emitters.items()}
     forms |= {"control": of.image(default)}
     base = of.image(default)
@@ -123,11 +123,11 @@ def measure(
     series: Annotated[int, typer.Option(help="Number of this series; run it again hours later with another one.")] = 1,
 ) -> None:
     """Measure all orders again, one function after the other."""
-    done = {line["function"] for line in lines(work / f"series_{series}.jsonl")}
+    earlier = {line["function"] for line in lines(work / f"series_{series}.jsonl")}
     with Bench() as bench, (work / f"series_{series}.jsonl").open("a") as file:
         for path in tqdm(sorted(work.glob("*.json")), desc=f"series {series}"):
             facts = json.loads(path.read_text())
-            if path.stem in done or "left_out" in facts:
+            if path.stem in earlier or "left_out" in facts:
                 continue
             of = subject(Path(facts["path"]))
             orders = dict(np.load(work / f"{path.stem}.npz"))

@@ -98,12 +98,12 @@ def _compared(path: Path, states: int, draws: int) -> Outcome:
         rng = np.random.default_rng(SEED)
         orders = [method(of.problem, rng) for method in METHODS.values()]
         orders.append(follow(of.problem, rng.normal(size=(PARTS, len(FEATURES)))))
-        forms = [of.image(bench.default), *(of.image(bench.kept, order) for order in [None, *orders])]
+        forms = [of.image(bench.default), *(of.image(bench.standing, order) for order in [None, *orders])]
         compared, different, reason = _run(of, bench, forms, states, draws)
         control = _control(of, rng)
         noticed = None
         if control is not None:
-            noticed = _run(of, bench, [forms[0], of.image(bench.kept, control)], states, draws)[1] > 0
+            noticed = _run(of, bench, [forms[0], of.image(bench.standing, control)], states, draws)[1] > 0
     return Outcome(of.name, "", compared, different, reason, noticed)
 
 

@@ -58,7 +58,7 @@ class Team:
             keys = [(of.name, order.tobytes()) for order in orders]
             fresh = {key: order for key, order in zip(keys, orders, strict=True) if key not in self._ratios}
             if fresh:
-                forms = [of.image(self._bench.kept, order) for order in fresh.values()]
+                forms = [of.image(self._bench.standing, order) for order in fresh.values()]
                 cycles = measured(of, self._bench.native, [default, *forms], where, QUICK, rng)
                 self._ratios.update(zip(fresh, (cycles[1:] / cycles[0]).tolist(), strict=True))
             ratios[:, column] = [self._ratios[key] for key in keys]
@@ -105,13 +105,13 @@ def main(
             generation += 1
             if generation % _EVERY == 0:
                 centre = _shaped(moving.mean)
-                tried = float(np.exp(np.log(ratios(development, [centre], everyone, generation)).mean()))
+                of_centre = float(np.exp(np.log(ratios(development, [centre], everyone, generation)).mean()))
                 weights = Weights(centre, _shaped(moving.stds))
                 write(checkpoint, weights)
-                if tried < least:
-                    least = tried
+                if of_centre < least:
+                    least = of_centre
                     write(work / "weights.safetensors", weights)
-                record = {"generation": generation, "training": float(np.exp(fitness.mean())), "development": tried}
+                record = {"generation": generation, "training": float(np.exp(fitness.mean())), "development": of_centre}
                 with log.open("a") as file:
                     file.write(json.dumps(record) + "\n")
                 print(f"{time.monotonic() - began:.0f} s: {record}", flush=True)

@@ -6,7 +6,6 @@ spread of its own, and no matrix is decomposed, so results do not depend on the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from learned_schedulers.blocks.before_allocation.policy import FEATURES, PARTS, follow
 from learned_schedulers.blocks.before_allocation.problem import Problem
-from learned_schedulers.blocks.before_allocation.search import Improved
+from learned_schedulers.blocks.before_allocation.search import Costs, Improved, Orders
 from learned_schedulers.learning import weights as files
 
 SHIPPED = Path(__file__).parent / "shipped" / "order.safetensors"  # README.md beside it describes it
@@ -23,10 +22,6 @@ _KIND = "before_allocation"
 
 POPULATION = 16  # orders between two updates of the weights
 _BARREN = 8  # populations without a new order, after which the search gives up: the block has hardly any
-
-
-Orders = Sequence[np.ndarray]  # each (n,)
-Costs = Callable[[Orders], np.ndarray]  # k orders -> (k,)
 
 
 class Weights(NamedTuple):

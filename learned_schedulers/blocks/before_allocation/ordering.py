@@ -1,8 +1,8 @@
 """Functions of intermediate code -> orders of their blocks that LLVM compiles to less code, by its own counts.
 
-A function is searched from the order in which it stands, block after block, and compiled alone: a few milliseconds for
-each order. At the end the whole module is compiled, by LLVM's default scheduling and in the new orders: a function has
-the better of both, so none is worse than LLVM's default by these counts.
+A function is searched block after block, from the order in which it stands and the learned one (`learned_search`), and
+compiled alone: a few milliseconds for each order. At the end the whole module is compiled, by LLVM's default scheduling
+and in the new orders: a function has the better of both, so none is worse than LLVM's default by these counts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from learned_schedulers.blocks.before_allocation import llvm
+from learned_schedulers.blocks.before_allocation import learned_search, llvm
 from learned_schedulers.blocks.before_allocation.alone import Parts
 from learned_schedulers.blocks.before_allocation.cost import cost
 from learned_schedulers.blocks.before_allocation.counts import Counts, counts
@@ -27,8 +27,9 @@ from learned_schedulers.blocks.before_allocation.dependencies import precedes
 from learned_schedulers.blocks.before_allocation.effects import Effects
 from learned_schedulers.blocks.before_allocation.functions import Block, Function, functions
 from learned_schedulers.blocks.before_allocation.llvm import Emitter, LlvmError
+from learned_schedulers.blocks.before_allocation.problem import problem
 from learned_schedulers.blocks.before_allocation.reordered import reordered
-from learned_schedulers.blocks.before_allocation.search import improve
+from learned_schedulers.blocks.before_allocation.search import Orders
 
 LONGEST = 5_000  # instructions of a block: its dependencies are a matrix
 ACCESSES = 1_000  # of a function: LLVM's time for their pairs grows by the third power, to some ten seconds
@@ -158,6 +159,7 @@ class _Job(NamedTuple):
         places = next(function for function in functions(text) if function.symbol == name).blocks
         apart, reason = self._apart(parts, blocks)
         reasons += reason
+        weights = learned_search.read()
         total = sum(len(self.function.blocks[i].items) for i in blocks)
         orders: dict[int, np.ndarray] = {}
         dags = {}
@@ -170,7 +172,8 @@ class _Job(NamedTuple):
             start = np.arange(len(block.items))
             judge = _Judge(self, text, [(places[k], order) for k, order in orders.items()], places[i], start)
             with suppress(_Over):
-                improve(before, start, judge, evaluations, rng)
+                judge([start])
+                learned_search.search(problem(self.function, block, before), judge, evaluations - 1, rng, weights)
             if (judge.best != start).any():
                 orders[i], dags[self.function.name, block.label] = judge.best, before
         return Searched(name, [(self.function.blocks[i], order) for i, order in orders.items()], dags, reasons)
@@ -217,8 +220,11 @@ class _Judge:
         self._job, self._text, self._others, self._block = job, text, others, block
         self.best, self._least = start, math.inf
 
-    def __call__(self, order: np.ndarray) -> float:
-        """Raises _Over if the search has to end."""
+    def __call__(self, orders: Orders) -> np.ndarray:
+        """Costs (k,). Raises _Over if the search has to end."""
+        return np.array([self._cost(order) for order in orders])
+
+    def _cost(self, order: np.ndarray) -> float:
         if self._job.is_over():
             raise _Over
         name = self._job.function.symbol
@@ -227,7 +233,7 @@ class _Judge:
             costs = cost(counts(assembly)[name])
         except (LlvmError, KeyError):
             costs = math.inf
-        if costs <= self._least:
+        if costs < self._least:
             self.best, self._least = order, costs
         return costs
 

@@ -91,7 +91,7 @@ def _follow(
         if left[v] and values.classes[v]:
             live[values.classes[v] - 1] += values.registers[v]
     slots = np.full(n_values, -1)
-    there = np.zeros(n)  # cycle in which the result is there
+    arrivals = np.zeros(n)  # cycle in which the result is there
     order = np.zeros(n, np.int64)
     ready = np.zeros(n, np.int64)
     n_ready = 0
@@ -119,7 +119,7 @@ def _follow(
                     feature[2 + values.classes[v]] += values.registers[v]
                 if v < n:
                     youngest, oldest = max(youngest, slots[v]), min(oldest, slots[v])
-                    arrives = max(arrives, there[v])
+                    arrives = max(arrives, arrivals[v])
                     if v == last:
                         feature[17] = 1.0
             if values.classes[i] and (readers.offsets[i + 1] > readers.offsets[i] or values.stays[i]):
@@ -155,10 +155,10 @@ def _follow(
         for v in values.reads.items[values.reads.offsets[best] : values.reads.offsets[best + 1]]:
             left[v] -= 1
             if v < n:
-                arrives = max(arrives, there[v])
+                arrives = max(arrives, arrivals[v])
             if not left[v] and values.classes[v]:
                 live[values.classes[v] - 1] -= values.registers[v]
-        there[best] = arrives + cycles[best]
+        arrivals[best] = arrives + cycles[best]
         if left[best] and values.classes[best]:
             live[values.classes[best] - 1] += values.registers[best]
         for k in readers.items[readers.offsets[best] : readers.offsets[best + 1]]:

@@ -15,6 +15,7 @@ from learned_schedulers.blocks.before_allocation.methods import METHODS
 from learned_schedulers.blocks.before_allocation.policy import FEATURES, PARTS, follow
 from learned_schedulers.blocks.before_allocation.pressure import excess
 from learned_schedulers.blocks.before_allocation.problem import Problem
+from learned_schedulers.blocks.before_allocation.search import Costs, Orders
 from learned_schedulers.learning import weights as files
 from tests.blocks.before_allocation.random_problems import chain, drawn, legal
 
@@ -56,7 +57,7 @@ def test_freeing_registers_lowers_the_pressure() -> None:
     assert sums[0] < 0.7 * sums[1]
 
 
-def _excesses(problem: Problem) -> learned_search.Costs:
+def _excesses(problem: Problem) -> Costs:
     return lambda orders: np.array([excess(problem, order) for order in orders], float)
 
 
@@ -64,7 +65,7 @@ def test_search_counts_and_repeats_its_evaluations() -> None:
     problem = drawn(80, 5)._replace(limits=(3, 3))
     judged: list[bytes] = []
 
-    def costs_of(orders: learned_search.Orders) -> np.ndarray:
+    def costs_of(orders: Orders) -> np.ndarray:
         judged.extend(order.tobytes() for order in orders)
         return _excesses(problem)(orders)
 
