@@ -2,7 +2,7 @@
 
     python -m benchmarks.before_allocation.gains search FUNCTIONS WORK     # hours of a core; goes on where it stopped
     python -m benchmarks.before_allocation.gains measure WORK --series 1   # minutes; series 2 hours later
-    python -m benchmarks.before_allocation.gains publish WORK              # reports/published/before_allocation
+    python -m benchmarks.before_allocation.gains publish FUNCTIONS WORK    # reports/published/before_allocation
 
 FUNCTIONS: the folder that `python -m benchmarks.before_allocation` builds. WORK: a folder for orders and measurements,
 which git ignores. The least of many trials is taken for each of four displacements of the code, beside LLVM's default
@@ -22,12 +22,17 @@ import pandas as pd
 import typer
 from tqdm import tqdm
 
-from benchmarks.before_allocation.bench import SEED, Bench
+from benchmarks.before_allocation.bench import PROCESSOR, SEED, Bench
+from benchmarks.before_allocation.numbers import of_parts as parts_of
+from benchmarks.before_allocation.numbers import read, rows
 from benchmarks.before_allocation.orders import Stand, of_one_candidate, searched
 from benchmarks.before_allocation.subject import Conditions, NotRunning, Subject, conditions, measured, subject
-from learned_schedulers.blocks.before_allocation.learned_search import read
+from benchmarks.publishing import PUBLISHED, publish
+from learned_schedulers.blocks.before_allocation.learned_search import SHIPPED
+from learned_schedulers.blocks.before_allocation.learned_search import read as read_weights
 from learned_schedulers.blocks.before_allocation.measured import Effort
 from learned_schedulers.blocks.run.native import Native
+from pipeline.lab.rows import parts, results
 
 LONG = Effort(rounds=50, trials=40, displacements=4)
 _PROCESSES = 3  # of a series
@@ -72,7 +77,7 @@ def _search(path: Path, work: Path, candidates: int) -> None:
         facts["default"] = of.counts(default)
         facts["instructions"] = len(of.block.items)
         stand = Stand(of, where, bench.native, standing, default, SEED)
-        learned = read()
+        learned = read_weights()
         ordered = list(of_one_candidate(of.problem, learned, SEED))
         if sum(facts["default"][1:]):  # where nothing is spilled, one candidate is tried
             ordered += searched(of.problem, stand, learned, candidates, SEED)
@@ -134,6 +139,34 @@ def measure(
             ratios = _ratios(of, bench, conditions(of, bench.native, bench.default), orders, _PROCESSES)
             file.write(json.dumps({"function": path.stem, "ratios": ratios}) + "\n")
             file.flush()
+
+
+@app.command("publish")
+def publish_rows(
+    functions: Annotated[Path, typer.Argument(help="Folder with functions.csv.")],
+    work: Annotated[Path, typer.Argument(help="Folder of `search` and `measure`.")],
+    chosen: Annotated[str, typer.Option("--set", help="training, development or test.")] = "test",
+) -> None:
+    """Publish what was measured."""
+    table = pd.read_csv(functions / "functions.csv")
+    output = PUBLISHED / ("before_allocation" if chosen == "test" else f"before_allocation_{chosen}")
+    place = {"experiment": output.name, "set": chosen, "target": "this_machine"}
+    every = read(work)
+    of_results, of_parts = results(rows(place, every, table)), parts(parts_of(place, every, table))
+    facts = [json.loads(path.read_text()) for path in work.glob("*.json")]
+    settings = {
+        "set": chosen,
+        "functions": len(facts),
+        "left_out": sum("left_out" in each for each in facts),
+        "series": sorted(every[0].ratios),
+        "processes": _PROCESSES,
+        "effort": LONG.__dict__,
+        "processor": PROCESSOR,
+        "seed": SEED,
+    }
+    shown = of_results[(of_results.metric == "cycles") & (of_results.seed == "all")]
+    print(shown[["set", "method", "decoder", "baseline", "value", "low", "high", "n"]].to_string())
+    publish(output, {"results": of_results, "parts": of_parts}, settings, [functions / "functions.csv"], [SHIPPED])
 
 
 def lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -42,6 +42,7 @@ class Stand:
         self, of: Subject, where: Conditions, native: Native, standing: llvm.Emitter, default: llvm.Emitter, seed: int
     ) -> None:
         self._of, self._where, self._native, self._standing = of, where, native, standing
+        self.problem = of.problem
         self._default = of.image(default)
         self._rng = np.random.default_rng([seed, zlib.crc32(of.name.encode())])
         self.judged: list[np.ndarray] = []  # all orders so far
@@ -63,9 +64,9 @@ def of_one_candidate(problem: Problem, learned: Weights, seed: int) -> Iterator[
         began = time.perf_counter()
         order = method(problem, np.random.default_rng(seed))
         yield Ordered(name, 1, order, time.perf_counter() - began)
-    follow(problem, learned.centre)  # compiles the kernel
+    follow(problem, learned.portfolio[0])  # compiles the kernel
     began = time.perf_counter()
-    order = follow(problem, learned.centre)
+    order = follow(problem, learned.portfolio[0])
     yield Ordered("learned", 1, order, time.perf_counter() - began)
 
 

@@ -1,120 +1,134 @@
-"""Train the weights of the learned order, by an evolution strategy on measured cycles of training functions.
+"""Learn a portfolio of weights for the learned orders, from the best orders that searches find for training functions.
 
-    python -m benchmarks.before_allocation.training FUNCTIONS WORK --minutes 60      # goes on where it stopped
+    python -m benchmarks.before_allocation.training FUNCTIONS WORK      # half an hour; goes on where it stopped
 
 FUNCTIONS: the folder that `python -m benchmarks.before_allocation` builds. Only functions are used for which LLVM's
-default spills: elsewhere an order changes hardly anything. In each generation the orders that drawn weights give are
-compiled and measured for some functions, beside LLVM's default; the strategy moves to weights of fewer cycles. Every
-few generations the centre is tried on the development functions, and the best one is written: WORK/weights.safetensors.
-A later call begins with the last centre and spreads.
+default spills: elsewhere an order changes hardly anything. First, an evolution strategy looks for the weights that fit
+each training function best, on measured cycles. Then all these weights are tried on all training functions. The
+portfolio is chosen greedily: first the weights of the fewest cycles in the mean, then those that lower the mean of each
+function's best the most. Development functions say how much each further member still brings.
 """
 
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
 import typer
+from tqdm import tqdm
 
 from benchmarks.before_allocation.bench import SEED, Bench
-from benchmarks.before_allocation.orders import QUICK
-from benchmarks.before_allocation.subject import Conditions, NotRunning, Subject, conditions, measured, subject
-from learned_schedulers.blocks.before_allocation.image import Image
-from learned_schedulers.blocks.before_allocation.learned_search import Weights, read, strategy, untrained, write
+from benchmarks.before_allocation.orders import Stand
+from benchmarks.before_allocation.subject import NotRunning, conditions, subject
+from learned_schedulers.blocks.before_allocation.learned_search import (
+    POPULATION,
+    Weights,
+    shaped,
+    strategy,
+    untrained,
+    write,
+)
 from learned_schedulers.blocks.before_allocation.policy import follow
+from learned_schedulers.files import replacing
 
-_WORST = 1.5  # ratio to the default from which a function counts no worse: some weights do not fit it at all
-_EVERY = 5  # generations between two trials on the development functions
+MEMBERS = 10  # of the portfolio
 _LARGEST = 1300  # instructions of a block: larger ones take too long to compile
-
-
-class Team:
-    """Functions that one process of each kind compiles and measures."""
-
-    def __init__(self, paths: Sequence[Path]) -> None:
-        self._bench = Bench()
-        self.members: list[tuple[Subject, Conditions, Image]] = []
-        self._ratios: dict[tuple[str, bytes], float] = {}
-        for path in paths:
-            of = subject(path)
-            try:
-                where = conditions(of, self._bench.native, self._bench.default)
-            except NotRunning:
-                continue
-            if sum(of.counts(self._bench.default)[1:]):
-                self.members.append((of, where, of.image(self._bench.default)))
-
-    def ratios(self, weights: Sequence[np.ndarray], members: Sequence[int], rng: np.random.Generator) -> np.ndarray:
-        """Cycles over the default's, (weights, members); equal orders are measured once."""
-        ratios = np.zeros((len(weights), len(members)))
-        for column, (of, where, default) in enumerate(self.members[member] for member in members):
-            orders = [follow(of.problem, each) for each in weights]
-            keys = [(of.name, order.tobytes()) for order in orders]
-            fresh = {key: order for key, order in zip(keys, orders, strict=True) if key not in self._ratios}
-            if fresh:
-                forms = [of.image(self._bench.standing, order) for order in fresh.values()]
-                cycles = measured(of, self._bench.native, [default, *forms], where, QUICK, rng)
-                self._ratios.update(zip(fresh, (cycles[1:] / cycles[0]).tolist(), strict=True))
-            ratios[:, column] = [self._ratios[key] for key in keys]
-        return ratios
+_WORST = 1.5  # ratio to the default from which weights count no worse
 
 
 def main(
     functions: Annotated[Path, typer.Argument(help="Folder with functions.csv and a file for each function.")],
-    work: Annotated[Path, typer.Argument(help="Folder for checkpoints and the log.")],
-    minutes: Annotated[float, typer.Option(help="Time after which it stops; run it again to go on.")] = 60,
-    batch: Annotated[int, typer.Option(help="Functions of a generation.")] = 40,
-    jobs: Annotated[int, typer.Option(help="Teams of processes.")] = 2,
+    work: Annotated[Path, typer.Argument(help="Folder for what is computed.")],
+    generations: Annotated[int, typer.Option(help="Of the search for a function's own weights.")] = 5,
+    jobs: Annotated[int, typer.Option(help="Processes.")] = 2,
     limit: Annotated[int, typer.Option(help="Only so many functions of each set.")] = 1_000_000,
 ) -> None:
-    """Train, and write the best weights so far."""
-    work.mkdir(parents=True, exist_ok=True)
-    log, checkpoint = work / "log.jsonl", work / "centre.safetensors"
-    began = time.monotonic()
-    with ThreadPoolExecutor(jobs) as pool:
-        training, development = (
-            list(pool.map(Team, (paths[job::jobs] for job in range(jobs))))
-            for paths in (_paths(functions, chosen, limit) for chosen in ("training", "development"))
-        )
+    """Search, try, choose, and write WORK/weights.safetensors."""
+    for name in ("own", "tried"):
+        (work / name).mkdir(parents=True, exist_ok=True)
+    training, development = (_paths(functions, chosen, limit) for chosen in ("training", "development"))
+    with ProcessPoolExecutor(jobs) as pool:
+        _all(pool, "search", [(_fit, path, work / "own", generations) for path in training])
+        fitting = [answer["weights"] for answer in _answers(work / "own", training)]
+        weights = np.array([*fitting, untrained().portfolio[0].tolist()])
+        _all(pool, "try", [(_try, path, work / "tried", weights) for path in [*training, *development]])
+    of_training, of_development = (
+        np.array([answer["ratios"] for answer in _answers(work / "tried", paths)]) for paths in (training, development)
+    )
+    chosen = portfolio(np.log(np.minimum(of_training, _WORST)), MEMBERS)
+    write(work / "weights.safetensors", Weights(weights[chosen], weights.std(0)))
+    functions_tried = f"{len(of_training)} training and {len(of_development)} development functions"
+    print(f"{functions_tried}, {len(weights)} weights")
+    for count in range(1, MEMBERS + 1):
+        best = [np.exp(np.log(of[:, chosen[:count]].min(1)).mean()) for of in (of_training, of_development)]
+        print(f"best of {count:2}: training {best[0]:.4f}, development {best[1]:.4f} of the cycles of LLVM's default")
 
-        def ratios(teams: list[Team], weights: list[np.ndarray], members: list[np.ndarray], seed: int) -> np.ndarray:
-            rngs = [np.random.default_rng([SEED, seed, job]) for job in range(jobs)]
-            parts = pool.map(lambda team, some, rng: team.ratios(weights, some.tolist(), rng), teams, members, rngs)
-            return np.concatenate(list(parts), 1)
 
-        everyone = [np.arange(len(team.members)) for team in development]
-        records = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
-        generation = records[-1]["generation"] if records else 0
-        least = min((record["development"] for record in records), default=np.inf)
-        rng = np.random.default_rng([SEED, generation])
-        moving = strategy(read(checkpoint) if records else untrained(), rng)
-        print(f"{sum(len(team.members) for team in training)} training and ", end="")
-        print(f"{sum(len(team.members) for team in development)} development functions", flush=True)
-        while time.monotonic() - began < 60 * minutes:
-            members = [np.sort(rng.permutation(len(team.members))[: batch // jobs]) for team in training]
-            drawn = moving.ask()
-            of_drawn = ratios(training, [_shaped(each) for each in drawn], members, generation)
-            fitness = np.log(np.minimum(of_drawn, _WORST)).mean(1)
-            moving.tell(drawn, fitness.tolist())
-            generation += 1
-            if generation % _EVERY == 0:
-                centre = _shaped(moving.mean)
-                of_centre = float(np.exp(np.log(ratios(development, [centre], everyone, generation)).mean()))
-                weights = Weights(centre, _shaped(moving.stds))
-                write(checkpoint, weights)
-                if of_centre < least:
-                    least = of_centre
-                    write(work / "weights.safetensors", weights)
-                record = {"generation": generation, "training": float(np.exp(fitness.mean())), "development": of_centre}
-                with log.open("a") as file:
-                    file.write(json.dumps(record) + "\n")
-                print(f"{time.monotonic() - began:.0f} s: {record}", flush=True)
+def portfolio(logs: np.ndarray, members: int) -> list[int]:
+    """Greedily chosen columns of logarithms of ratios, (functions, weights): each lowers the mean of the least most."""
+    chosen: list[int] = []
+    least = np.full(len(logs), np.inf)
+    for _ in range(min(members, logs.shape[1])):
+        means = np.minimum(least[:, None], logs).mean(0)
+        means[chosen] = np.inf
+        chosen.append(int(means.argmin()))
+        least = np.minimum(least, logs[:, chosen[-1]])
+    return chosen
+
+
+def _all(pool: ProcessPoolExecutor, name: str, tasks: Sequence[tuple[Callable[..., None], Any, Path, Any]]) -> None:
+    """Do the tasks whose file is not there yet."""
+    left = [task for task in tasks if not (task[2] / f"{task[1].stem}.json").exists()]
+    runs = [pool.submit(*task) for task in left]
+    for run in tqdm(runs, desc=name):
+        run.result()
+
+
+def _fit(path: Path, folder: Path, generations: int) -> None:
+    """Write the weights that fit a function best."""
+    answer: dict[str, Any] | None = None
+    with Bench() as bench:
+        if (stand := _stand(path, bench)) is not None:
+            rng = np.random.default_rng(SEED)
+            moving = strategy(untrained().portfolio[0], untrained().spread, rng)
+            best, least = untrained().portfolio[0], np.inf
+            for _ in range(generations):
+                drawn = moving.ask()
+                ratios = stand.ratios([follow(stand.problem, shaped(each)) for each in drawn])
+                moving.tell(drawn, np.log(ratios).tolist())
+                if ratios.min() < least:
+                    best, least = shaped(drawn[int(ratios.argmin())]), float(ratios.min())
+            answer = {"weights": best.tolist(), "ratio": least, "evaluations": generations * POPULATION}
+    _write(folder, path, answer)
+
+
+def _try(path: Path, folder: Path, weights: np.ndarray) -> None:
+    """Write the ratios of all weights for a function; equal orders are measured once."""
+    answer = None
+    with Bench() as bench:
+        if (stand := _stand(path, bench)) is not None:
+            orders = [follow(stand.problem, each) for each in weights]
+            distinct = list({order.tobytes(): order for order in orders}.values())
+            ratios = dict(zip((order.tobytes() for order in distinct), stand.ratios(distinct).tolist(), strict=True))
+            answer = {"ratios": [ratios[order.tobytes()] for order in orders]}
+    _write(folder, path, answer)
+
+
+def _stand(path: Path, bench: Bench) -> Stand | None:
+    """What measures a function; None if it does not run here, or spills nothing."""
+    of = subject(path)
+    try:
+        where = conditions(of, bench.native, bench.default)
+    except NotRunning:
+        return None
+    if not sum(of.counts(bench.default)[1:]):
+        return None
+    return Stand(of, where, bench.native, bench.standing, bench.default, SEED)
 
 
 def _paths(functions: Path, chosen: str, limit: int) -> list[Path]:
@@ -123,8 +137,15 @@ def _paths(functions: Path, chosen: str, limit: int) -> list[Path]:
     return [functions / f"{name}.ll" for name in rows.name.sample(frac=1, random_state=SEED)[:limit]]
 
 
-def _shaped(flat: np.ndarray) -> np.ndarray:
-    return np.reshape(flat, untrained().centre.shape)
+def _answers(folder: Path, paths: Sequence[Path]) -> list[Any]:
+    """Of the functions that run and spill."""
+    answers = [json.loads((folder / f"{path.stem}.json").read_text()) for path in paths]
+    return [answer for answer in answers if answer is not None]
+
+
+def _write(folder: Path, path: Path, answer: object) -> None:
+    with replacing(folder / f"{path.stem}.json") as temporary:
+        temporary.write_text(json.dumps(answer))
 
 
 if __name__ == "__main__":

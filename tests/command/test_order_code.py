@@ -177,7 +177,7 @@ def test_options_of_code_need_code(tmp_path: Path) -> None:
 def test_a_batch_mixes_code_and_blocks(source: Path) -> None:
     (source.parent / "f.csv").write_text("488b03418b57044889de4889ef\n")
     result = typed(source, source.parent / "f.csv", "--dry-run", "--evaluations", "2", "--for", "atom")
-    assert result.exit_code == 0 and "2 functions" in result.stderr and "1 blocks" in result.stderr
+    assert result.exit_code == 0 and "3 functions" in result.stderr and "1 blocks" in result.stderr
 
 
 def test_a_defect_of_an_order_is_not_written(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:

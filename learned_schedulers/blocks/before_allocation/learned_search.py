@@ -25,17 +25,17 @@ _BARREN = 8  # populations without a new order, after which the search gives up:
 
 
 class Weights(NamedTuple):
-    """Weights of a policy: where a search begins."""
+    """Weights of a policy that were learned: they are tried first, one after the other; the best is where to go on."""
 
-    centre: np.ndarray  # (PARTS, len(FEATURES))
-    spread: np.ndarray  # as above: standard deviations
+    portfolio: np.ndarray  # (members, PARTS, len(FEATURES)); the first one is the guess without any search
+    spread: np.ndarray  # (PARTS, len(FEATURES)): standard deviations of the search around a member
 
 
 def untrained() -> Weights:
     """Weights that nothing was learned for: the order of the program, and equal spreads."""
-    centre = np.zeros((PARTS, len(FEATURES)))
-    centre[0, FEATURES.index("overdue")] = 0.7
-    return Weights(centre, np.full_like(centre, 0.5))
+    centre = np.zeros((1, PARTS, len(FEATURES)))
+    centre[0, 0, FEATURES.index("overdue")] = 0.7
+    return Weights(centre, np.full(centre.shape[1:], 0.5))
 
 
 def read(path: Path = SHIPPED) -> Weights:
@@ -43,7 +43,7 @@ def read(path: Path = SHIPPED) -> Weights:
     description, arrays = files.read(path, _KIND)
     if description != " ".join(FEATURES):
         raise ValueError(f"{path} has weights of other features; train it again")
-    return Weights(arrays["centre"], arrays["spread"])
+    return Weights(arrays["portfolio"], arrays["spread"])
 
 
 def write(path: Path, weights: Weights) -> None:
@@ -51,10 +51,15 @@ def write(path: Path, weights: Weights) -> None:
     files.write(path, _KIND, " ".join(FEATURES), weights._asdict())
 
 
-def strategy(weights: Weights, rng: np.random.Generator) -> cma.CMAEvolutionStrategy:
-    """An evolution strategy over flat weights, POPULATION at a time, that begins with these."""
+def shaped(flat: np.ndarray) -> np.ndarray:
+    """Flat weights of a strategy in the form of a policy."""
+    return np.reshape(flat, (PARTS, len(FEATURES)))
+
+
+def strategy(centre: np.ndarray, spread: np.ndarray, rng: np.random.Generator) -> cma.CMAEvolutionStrategy:
+    """An evolution strategy over flat weights, POPULATION at a time, around a centre."""
     options = {
-        "CMA_stds": weights.spread.ravel(),
+        "CMA_stds": spread.ravel(),
         "CMA_diagonal": True,
         "popsize": POPULATION,
         "seed": np.nan,  # randomness is ours alone
@@ -62,7 +67,7 @@ def strategy(weights: Weights, rng: np.random.Generator) -> cma.CMAEvolutionStra
         "verbose": -9,
         "verb_log": 0,
     }
-    return cma.CMAEvolutionStrategy(weights.centre.ravel(), 1.0, options)
+    return cma.CMAEvolutionStrategy(centre.ravel(), 1.0, options)
 
 
 def search(
@@ -72,7 +77,7 @@ def search(
     rng: np.random.Generator,
     weights: Weights,
 ) -> Improved:
-    """The best of at most `evaluations` orders, each judged once: of the centre, then as the strategy goes.
+    """The best of at most `evaluations` orders, each judged once: of the portfolio, then of a strategy around its best.
 
     The same generator state and costs give the same order.
     """
@@ -88,13 +93,13 @@ def search(
             costs.update(zip((order.tobytes() for order in fresh), costs_of(fresh).tolist(), strict=True))
         return [costs.get(order.tobytes(), np.inf) for order in batch]
 
-    judged([follow(problem, weights.centre)])
-    moving = strategy(weights, rng)
+    of_portfolio = judged([follow(problem, member) for member in weights.portfolio])
+    moving = strategy(weights.portfolio[int(np.argmin(of_portfolio))], weights.spread, rng)
     barren = 0
     while len(orders) < evaluations and barren < _BARREN:
         before = len(orders)
         drawn = moving.ask()
-        of_drawn = judged([follow(problem, np.reshape(each, weights.centre.shape)) for each in drawn])
+        of_drawn = judged([follow(problem, shaped(each)) for each in drawn])
         if len(orders) < evaluations:
             moving.tell(drawn, of_drawn)
         barren = 0 if len(orders) > before else barren + 1
