@@ -75,7 +75,7 @@ def rows(place: Mapping[str, str], every: Sequence[Measured], table: pd.DataFram
                 which = {"method": "learned_evolution", "decoder": f"candidates_{candidates}"}
                 yield from _ratio(of_set | which, Quantity("cycles", "ratio", "evolution"), learned - plain, bootstrap)
         yield row(of_set, "projects", len({project[each.name] for each in members}), n=len(members), method="every")
-        chosen = max((form for form in logs if form.endswith("_or_default")), default=None)
+        chosen = max((form for form in logs if "_or_default " in form), default=None)
         if chosen is not None:
             worst, of_control = (float(np.nanmax(logs[form])) for form in (chosen, "control"))
             yield row(of_set, "slower", np.expm1(worst), n=len(members), method="chosen")
