@@ -62,7 +62,7 @@ def rows(place: Mapping[str, str], every: Sequence[Measured], table: pd.DataFram
         members = [each for each in every if each.spills != fitting]
         if not members:
             continue
-        of_set = {**place, "set": place["set"] + "_fitting" * fitting}
+        of_set = {**place, "seed": "all", "set": place["set"] + "_fitting" * fitting}
         bootstrap = ClusterBootstrap([project[each.name] for each in members], _SAMPLES, _CONFIDENCE)
         logs = _logs(members)
         for form, of_form in logs.items():
