@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 if TYPE_CHECKING:  # slow to import
-    from learned_schedulers.command.ordered_file import Result
+    from learned_schedulers.blocks.order.targets import Target
+    from learned_schedulers.command.results import Result
 
 # The same names as in learned_schedulers/blocks/order, which is slow to import; a test compares them.
 For = Literal["host", "atom", "silvermont", "btver2", "haswell", "skylake", "znver4"]
@@ -20,6 +21,7 @@ By = Literal["search", "policy", "learned", "list", "cp_sat", "imitator", "rando
 Memory = Literal["tso", "precise", "single_thread"]
 Verify = Literal["dag", "sample", "all"]
 _SHOWN_FAULTS = 5
+EVALUATIONS = 100  # of functions with 1,000 instructions, a dozen take half a minute
 PROCESSOR = Annotated[For, typer.Option("--for", help="Processor; host: the model nearest to this computer's.")]
 METHOD = Annotated[
     By,
@@ -45,7 +47,7 @@ def main(
         typer.Argument(
             metavar="FILE...",
             help="Assembly, ELF objects, archives, programs, CSV with hexadecimal, Ithemal's data; - is hexadecimal on "
-            "standard input.",
+            "standard input. LLVM's .ll and .bc, C and C++: ordered before registers are allocated.",
         ),
     ],
     out: Annotated[
@@ -54,7 +56,8 @@ def main(
             "-o",
             "--out",
             help="File to write; a folder for several files, in which they lie as below their common folder if two "
-            "have one name; - for standard output.",
+            "have one name; - for standard output. Of intermediate code and C, its suffix says what is written: "
+            ".o, .s, .ll, .bc.",
         ),
     ] = None,
     target: PROCESSOR = "host",
@@ -89,12 +92,45 @@ def main(
     limit: Annotated[int | None, typer.Option(min=0, help="Change the first N of the blocks that change.")] = None,
     weights: Annotated[Path | None, typer.Option(help="Other weights for learned or imitator.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the random choices of search and random_legal.")] = 0,
+    by_clang: Annotated[
+        str | None,
+        typer.Option(
+            metavar="OPTIONS",
+            help='Compile C and C++ by clang with these options, as "-O3 -march=native", and order its code.',
+        ),
+    ] = None,
+    evaluations: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help=f"Of intermediate code: orders that are compiled for each function, {EVALUATIONS} by default. With 1 "
+            "nothing is searched: the order in which the code stands, against LLVM's default.",
+            show_default=False,
+        ),
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(min=0, help="Of intermediate code: end the search of a file after these seconds.")
+    ] = None,
+    all_functions: Annotated[
+        bool,
+        typer.Option(
+            "--all-functions",
+            help="Of intermediate code: also search functions that LLVM's default compiles without spills and reloads.",
+        ),
+    ] = False,
 ) -> None:
     """Give every basic block an order that takes fewer cycles in the model of a processor.
 
     Nothing moves that must not move: orders respect all dependencies, and the order of memory that other threads and
     signal handlers see. Labels, directives, data, line tables and unwinding stay right. A block whose new order is not
     faster stays as it is; what cannot be proven is left alone and listed.
+
+    LLVM's intermediate code is ordered before registers are allocated, where an order decides what is spilled. Each
+    function that LLVM compiles with spills is searched for the order that LLVM compiles to the fewest instructions,
+    spills and reloads; it is compiled in this order if that is better than LLVM's default. Write an object (-o f.o),
+    and link it instead of the compiler's. Options of code generation that intermediate code does not hold, as
+    -ffunction-sections, are lost. Plain loads and stores move as the language allows (--memory is for machine code),
+    and --for counts for functions that name no processor.
 
     Examples:
 
@@ -103,21 +139,39 @@ def main(
     learned-schedulers order f.s --dry-run --diff
     learned-schedulers order blocks.csv -o ordered.csv --by policy --for haswell
     echo 4889d84889f1 | learned-schedulers order - -o - --for atom --by cp_sat
+    learned-schedulers order f.c --by-clang "-O3 -march=native" -o f.o
+    learned-schedulers order f.ll -o g.ll --evaluations 1000 --for skylake
     """
+    from learned_schedulers.command.ordered_code import CodeJob, is_code, named_as_written, ordered_code
+
+    codes = [is_code(file) for file in files]
     outputs = _outputs(files, out, in_place, dry_run)
-    from learned_schedulers.command.kernels import announce
-    from learned_schedulers.command.ordered_file import Job, ordered_file
+    if out is not None and outputs != [out]:
+        outputs = named_as_written(outputs)
+    if not any(codes):
+        of_code = {"by-clang": by_clang, "evaluations": evaluations, "seconds": seconds, "all-functions": all_functions}
+        if unused := [f"--{name}" for name, value in of_code.items() if value not in (None, False)]:
+            raise ValueError(f"{', '.join(unused)}: for C, C++, .ll and .bc, and none is given; leave it out")
+    job = None
+    if not all(codes):
+        from learned_schedulers.command.kernels import announce
+        from learned_schedulers.command.ordered_file import Job, ordered_file
 
-    announce()
-    if target == "host":
-        from learned_schedulers.blocks.order.targets import of_host
-
-        target = of_host()
-    job = Job(target, by, memory, verify, only_block or [], limit, weights, seed, diff, as_json, confirm)
+        announce()
+        job = Job(_model(target), by, memory, verify, only_block or [], limit, weights, seed, diff, as_json, confirm)
+    others: dict[str, object] = {
+        "by": by != "search",
+        "memory": memory != "tso",
+        "verify": verify != "dag",
+        "confirm": confirm is not None,
+    }
+    others |= {"diff": diff, "only-block": only_block, "limit": limit is not None, "weights": weights}
+    unfit = [f"--{name}" for name, is_set in others.items() if is_set]
+    code_job = CodeJob(target, evaluations or EVALUATIONS, seconds, all_functions, by_clang, seed, unfit)
     reports: list[dict[str, Any]] = []
     failed = False
-    for file, output in zip(files, outputs, strict=True):
-        result = ordered_file(file, output, job)
+    for file, output, in_llvm in zip(files, outputs, codes, strict=True):
+        result = ordered_code(file, output, code_job) if in_llvm or not job else ordered_file(file, output, job)
         failed |= result.failed
         reports.append(result.report)
         _tell(result, show_all=as_json)
@@ -125,6 +179,15 @@ def main(
         print(json.dumps(reports, indent=1), file=sys.stderr if out == Path("-") else sys.stdout)
     if failed:
         raise typer.Exit(1)
+
+
+def _model(target: For) -> Target:
+    """The processor whose model times orders."""
+    if target != "host":
+        return target
+    from learned_schedulers.blocks.order.targets import of_host
+
+    return of_host()
 
 
 def _outputs(files: Sequence[Path], out: Path | None, in_place: bool, dry_run: bool) -> list[Path | None]:

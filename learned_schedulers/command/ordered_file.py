@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 from collections import Counter
@@ -26,14 +25,9 @@ from learned_schedulers.blocks.read import reading
 from learned_schedulers.blocks.read.document import Document, Fault
 from learned_schedulers.blocks.read.forms import Forms
 from learned_schedulers.blocks.read.unreadable import Unreadable
+from learned_schedulers.command.results import STANDARD, Result, result_of, write
 from learned_schedulers.files import replacing
 
-STANDARD = Path("-")  # input or output
-_REMEDIES: dict[type[OSError], str] = {
-    FileNotFoundError: "correct its name",
-    IsADirectoryError: "give the files in it",
-    PermissionError: "change the permissions of the file or its folder",
-}
 _LISTED = 10_000  # faults of lines that a report lists
 _SMALL_BLOCKS, _SMALL_BYTES = 50_000, 1 << 20  # llvm-mca simulates some 500 changed blocks a second of one core
 
@@ -64,36 +58,16 @@ class Job(NamedTuple):
         return self.confirm if self.confirm is not None else is_small and llvm_mca.find() is not None
 
 
-class Result(NamedTuple):
-    """What became of a file."""
-
-    summary: str
-    faults: list[Fault]
-    report: dict[str, Any]
-    failed: bool  # it could not be read, or an order turned out to be wrong
-
-
 def ordered_file(file: Path, output: Path | None, job: Job) -> Result:
     """Order one file. Raises ValueError or OSError for what stops the whole command, as a full disk does."""
-    try:
+
+    def work() -> Result:
         name = reading.LINES if file == STANDARD else reading.format_of(file)
         if reading.is_document(name):
             return _document(name, file, output, job)
         return _lines(name, file, output, job)
-    except Unreadable as error:
-        return _failed(file, error)
-    except OSError as error:
-        if error.errno == errno.ENOSPC:
-            raise
-        place = error.filename2 or error.filename
-        reason = f"{error.strerror or error}{f', {place}' if place not in (None, str(file)) else ''}"
-        return _failed(file, Unreadable(reason, _REMEDIES.get(type(error), "check the file and its folder")))
 
-
-def _failed(file: Path, error: Unreadable) -> Result:
-    fault = Fault(str(file), error.reason, error.remedy)
-    report = {"file": str(file), "error": str(error)}
-    return Result(f"error: {file}: {error}", [], report | {"faults": [fault._asdict()]}, failed=True)
+    return result_of(file, work)
 
 
 def _document(name: str, file: Path, output: Path | None, job: Job) -> Result:
@@ -103,7 +77,7 @@ def _document(name: str, file: Path, output: Path | None, job: Job) -> Result:
     orders, different = proven(document, orders, job)
     new_content = document.rewritten(orders.as_mapping())  # it may leave further blocks as they are, and say so
     if output is not None:
-        _write(new_content, output, file)
+        write(new_content, output, file)
     unproven = [fault for fault in document.faults if fault.reason.startswith("defect")]
     left = {fault.place for fault in unproven}
     orders = orders._replace(changes=[change for change in orders.changes if change.place not in left])
@@ -226,19 +200,6 @@ def _sink(output: Path | None) -> Iterator[BinaryIO]:
             yield sink
         if mode is not None:
             output.chmod(mode)
-
-
-def _write(content: bytes, output: Path, file: Path) -> None:
-    """Write a document whole, with the permissions of the file that it was."""
-    if output == STANDARD:
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
-        return
-    mode = file.stat().st_mode
-    output.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(output, follow=True) as temporary:
-        temporary.write_bytes(content)
-    output.chmod(mode)
 
 
 def _result(

@@ -23,6 +23,7 @@ RANKS: dict[str, int] = {
     "blocks.read": 4,
     "blocks.processors": 5,
     "blocks.run": 5,
+    "blocks.before_allocation": 6,
     "blocks.problems": 6,
     "blocks.models": 7,
     "blocks.method_settings": 7,

@@ -29,6 +29,7 @@ class Block(NamedTuple):
     label: str
     begin: int  # line of the text at which its items begin
     items: tuple[Item, ...]  # n: all but PHI nodes, exception pads and the terminator
+    rest: tuple[str, ...] = ()  # the other lines: they stay where they are
     left_alone: str = ""  # why its order is kept; empty if it may change
 
 
@@ -38,6 +39,19 @@ class Function(NamedTuple):
     name: str
     head: str  # its first line
     blocks: tuple[Block, ...]
+
+    @property
+    def at(self) -> str:
+        """@name, as the text writes it."""
+        opened = _DEFINE.match(self.head)
+        assert opened
+        return f"@{opened[1]}"
+
+    @property
+    def symbol(self) -> str:
+        """Its name in assembly."""
+        name = re.sub(r"\\([0-9A-Fa-f]{2})", lambda code: chr(int(code[1], 16)), self.name)
+        return name.removeprefix("\x01").encode("latin-1", "replace").decode("utf-8", "replace")
 
 
 def functions(text: str) -> Iterator[Function]:
@@ -79,7 +93,8 @@ def _block(lines: list[str], label: str, begin: int, end: int) -> Block:
             if open_head and not records:  # a line of an exception pad
                 start = number + 1
                 continue
-            return Block(label, begin, (), f"a line that is not understood: {line.strip()[:60]}")
+            reason = f"a line that is not understood: {line.strip()[:60]}"
+            return Block(label, begin, (), tuple(lines[begin:end]), reason)
         result, opcode = _parts(line[2:])
         if opcode in _TERMINATORS:
             break
@@ -91,10 +106,11 @@ def _block(lines: list[str], label: str, begin: int, end: int) -> Block:
         items.append(Item((*records, line), result, opcode))
         records = []
     else:
-        return Block(label, begin, (), "it has no terminator that is understood")
+        return Block(label, begin, (), tuple(lines[begin:end]), "it has no terminator that is understood")
+    rest = (*lines[begin:start], *lines[start + sum(len(item.lines) for item in items) : end])
     if any(item.lines[-1].lstrip().startswith("musttail") or " musttail " in item.lines[-1] for item in items):
-        return Block(label, start, tuple(items), "a call that must be the last")
-    return Block(label, start, tuple(items))
+        return Block(label, start, tuple(items), rest, "a call that must be the last")
+    return Block(label, start, tuple(items), rest)
 
 
 def _parts(instruction: str) -> tuple[str, str]:
@@ -103,4 +119,4 @@ def _parts(instruction: str) -> tuple[str, str]:
     rest = instruction[named.end() :] if named else instruction
     words = rest.split(None, 2)
     opcode = words[1] if words[0] in _MARKS and len(words) > 1 else words[0]
-    return named[1] if named else "", opcode
+    return named[1] if named else "", opcode.rstrip(",")  # as `unreachable, !dbg !7`

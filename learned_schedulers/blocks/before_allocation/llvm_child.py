@@ -1,8 +1,9 @@
 """A process that lets LLVM read intermediate code, and compile it in the order in which its instructions stand.
 
-LLVM's options are global for a process, and unfit input may end it. So `llvm` starts processes: `read`, with the code
-on standard input, and `emit SCHEDULER PROCESSOR`, which answers one piece of code after the other. There each piece,
-and each answer, stands behind its length; an answer begins with + or, where LLVM refuses the code, with -.
+LLVM's options are global for a process, and unfit input may end it. So `llvm` starts processes: `read` or `text`, with
+the code on standard input, and `emit SCHEDULER PROCESSOR FORM`, which answers one piece of code after the other.
+There each piece, and each answer, stands behind its length; an answer begins with + or, where LLVM refuses the code,
+with -.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import llvmlite.binding as llvm
 
 MEMORY, SECONDS = 8 << 30, 3600  # bytes and processor seconds that a process may take
 LENGTH = 8  # bytes of a length
+ASSEMBLY, OBJECT, BITCODE = "assembly", "object", "bitcode"  # forms of what is emitted
 _TRIPLE = "x86_64-pc-linux-gnu"
 # Command lines of LLVM that schedule as named. The first keeps the order, but for one pass that has no option: on x86,
 # live range shrinking moves an instruction up to its operands if these are read by nothing else.
@@ -26,10 +28,8 @@ SCHEDULERS = {
 }
 
 
-def read(content: bytes) -> str:
-    """Verified code as text in which every result has a name. What LLVM knows about memory goes to standard error."""
-    for option in ("-print-all-alias-modref-info", "-evaluate-aa-metadata"):
-        llvm.set_option("", option)
+def read(content: bytes, aliases: bool) -> str:
+    """Verified code as text in which every result has a name; with aliases, pairs of accesses go to standard error."""
     module = _parsed(content)
     module.verify()
     for function in module.functions:
@@ -37,6 +37,10 @@ def read(content: bytes) -> str:
             for instruction in block.instructions:
                 if not instruction.name and str(instruction.type) != "void":
                     instruction.name = "v"  # LLVM adds a number
+    if not aliases:
+        return str(module)
+    for option in ("-print-all-alias-modref-info", "-evaluate-aa-metadata"):
+        llvm.set_option("", option)
     builder = llvm.create_pass_builder(_machine(module.triple or _TRIPLE, ""), llvm.PipelineTuningOptions())
     manager = llvm.create_new_module_pass_manager()
     manager.add_aa_eval_pass()
@@ -44,13 +48,16 @@ def read(content: bytes) -> str:
     return str(module)
 
 
-def emit(content: bytes, machine: llvm.TargetMachine) -> str:
-    """Assembly of the code, with comments."""
-    assembly: str = machine.emit_assembly(_parsed(content))
-    return assembly
+def emit(content: bytes, machine: llvm.TargetMachine, form: str) -> bytes:
+    """The code compiled, as assembly with comments or as an object file; or as it is, as bitcode."""
+    module = _parsed(content)
+    if form == BITCODE:
+        return bytes(module.as_bitcode())
+    compiled: bytes = machine.emit_object(module) if form == OBJECT else machine.emit_assembly(module).encode()
+    return compiled
 
 
-def _emit_all(scheduler: str, processor: str) -> None:
+def _emit_all(scheduler: str, processor: str, form: str) -> None:
     """Answer code after code, until there is no more."""
     for option in SCHEDULERS[scheduler]:
         llvm.set_option("", option)
@@ -60,7 +67,7 @@ def _emit_all(scheduler: str, processor: str) -> None:
         machine = _machine(_TRIPLE, processor)  # emitting uses it up
         machine.set_asm_verbosity(True)
         try:
-            answer = f"+{emit(content, machine)}".encode()
+            answer = b"+" + emit(content, machine, form)
         except (RuntimeError, UnicodeDecodeError) as error:
             answer = f"-{error}".encode()
         answers.write(len(answer).to_bytes(LENGTH, "little") + answer)
@@ -88,10 +95,11 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()  # for inline assembly
     job, *words = sys.argv[1:]
     try:
-        if job == "read":
-            sys.stdout.write(read(sys.stdin.buffer.read()))
+        if job in ("read", "text"):
+            sys.stdout.write(read(sys.stdin.buffer.read(), aliases=job == "read"))
         else:
             _emit_all(*words)
     except (RuntimeError, UnicodeDecodeError) as error:

@@ -6,13 +6,18 @@ moves one to MOST instructions, which stand in sequence, to another place betwee
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 MOST = 16  # instructions that move together
+BATCH = 8  # neighbours that are judged together
 _TRIES = 100  # draws of a move before the search gives up: hardly anything can move
+
+
+Orders = Sequence[np.ndarray]  # each (n,)
+Costs = Callable[[Orders], np.ndarray]  # k orders -> (k,)
 
 
 class Improved(NamedTuple):
@@ -24,25 +29,28 @@ class Improved(NamedTuple):
 
 
 def improve(
-    precedes: np.ndarray,
-    order: np.ndarray,
-    cost: Callable[[np.ndarray], float],
-    evaluations: int,
-    rng: np.random.Generator,
+    precedes: np.ndarray, order: np.ndarray, costs_of: Costs, evaluations: int, rng: np.random.Generator
 ) -> Improved:
-    """The best order that `evaluations` calls of `cost` find, the start among them.
+    """The best order after `evaluations` orders, the start among them; BATCH neighbours of the best at a time.
 
-    precedes: (n, n) bool, [i, k] is true if i must come before k; order: (n,), legal. A move is kept if it costs no
-    more. The same generator state and costs give the same order.
+    precedes: (n, n) bool, [i, k] is true if i must come before k; order: (n,), legal. A neighbour is kept if it costs
+    no more. The best is judged again beside its neighbours, because a judge that errs flatters the one that it chose;
+    this does not count as an evaluation. The same generator state and costs give the same order.
     """
     best = order.astype(np.int64)
-    least = cost(best)
+    least = float(costs_of([best])[0])
     costs = [least]
-    while len(costs) < evaluations and (moved := move(precedes, best, rng)) is not None:
-        now = cost(moved)
-        if now <= least:
-            best, least = moved, now
-        costs.append(least)
+    while len(costs) < evaluations:
+        moves = [move(precedes, best, rng) for _ in range(min(BATCH, evaluations - len(costs)))]
+        batch = [moved for moved in moves if moved is not None]
+        if not batch:
+            break
+        now, *of_batch = costs_of([best, *batch]).tolist()
+        chosen = int(np.argmin(of_batch))
+        costs += np.minimum(now, np.minimum.accumulate(of_batch)).tolist()
+        least = now
+        if of_batch[chosen] <= now:
+            best, least = batch[chosen], of_batch[chosen]
     return Improved(best, least, costs)
 
 

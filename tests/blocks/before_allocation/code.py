@@ -98,3 +98,54 @@ attributes #0 = { nocallback nofree nosync nounwind willreturn memory(inaccessib
 attributes #1 = { nocallback nofree nosync nounwind willreturn memory(argmem: readwrite) }
 """
 )
+
+
+def rounds(count: int, name: str = "rounds") -> str:
+    """A function that hashes as SHA-512 does, in so many rounds: more values live than registers hold."""
+    lines: list[str] = []
+
+    def value(text: str) -> str:
+        lines.append(f"  %v{len(lines)} = {text}")
+        return f"%v{len(lines) - 1}"
+
+    def add(*terms: str) -> str:
+        total = terms[0]
+        for term in terms[1:]:
+            total = value(f"add i64 {total}, {term}")
+        return total
+
+    def rotated(word: str, bits: int) -> str:
+        return value(f"or i64 {value(f'lshr i64 {word}, {bits}')}, {value(f'shl i64 {word}, {64 - bits}')}")
+
+    def xor(first: str, second: str) -> str:
+        return value(f"xor i64 {first}, {second}")
+
+    places = [value(f"getelementptr inbounds i64, ptr %state, i64 {i}") for i in range(8)]
+    a, b, c, d, e, f, g, h = (value(f"load i64, ptr {place}, align 8") for place in places)
+    start = [a, b, c, d, e, f, g, h]
+    words = [value(f"getelementptr inbounds i64, ptr %words, i64 {i}") for i in range(count)]
+    words = [value(f"load i64, ptr {word}, align 8") for word in words]
+    for word in words:
+        choice = xor(g, value(f"and i64 {e}, {xor(f, g)}"))
+        first = add(h, xor(xor(rotated(e, 14), rotated(e, 18)), rotated(e, 41)), choice, word)
+        either = value(f"or i64 {a}, {b}")
+        most = value(f"or i64 {value(f'and i64 {a}, {b}')}, {value(f'and i64 {c}, {either}')}")
+        second = add(xor(xor(rotated(a, 28), rotated(a, 34)), rotated(a, 39)), most)
+        a, b, c, d, e, f, g, h = add(first, second), a, b, c, add(d, first), e, f, g
+    for place, before, after in zip(places, start, (a, b, c, d, e, f, g, h), strict=True):
+        total = add(before, after)
+        lines.append(f"  store i64 {total}, ptr {place}, align 8")
+    body = "\n".join(lines)
+    return f"define void @{name}(ptr noalias %state, ptr noalias readonly %words) {{\n{body}\n  ret void\n}}\n"
+
+
+def crowded(count: int, name: str = "crowded") -> str:
+    """A function that computes all values before it reads the first; LLVM's default moves them to their readers."""
+    values = range(count)
+    loads = [f"  %a{i} = getelementptr i64, ptr %p, i64 {i}\n  %x{i} = load i64, ptr %a{i}\n" for i in values]
+    products = [f"  %y{i} = mul i64 %x{i}, {2 * i + 3}\n" for i in values]
+    sums = [f"  %s{i} = xor i64 {f'%s{i - 1}' if i else '%n'}, %y{i}\n" for i in values]
+    differences = [f"  %t{i} = sub i64 %y{i}, {f'%t{i - 1}' if i else '%n'}\n" for i in values]
+    body = "".join([*loads, *products, *sums, *differences])
+    last = f"  %u = mul i64 %s{count - 1}, %t{count - 1}\n  ret i64 %u\n"
+    return f"define i64 @{name}(ptr %p, i64 %n) {{\n{body}{last}}}\n"

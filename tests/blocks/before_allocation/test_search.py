@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from learned_schedulers.blocks.before_allocation.search import improve, move
+from learned_schedulers.blocks.before_allocation.search import Orders, improve, move
 from learned_schedulers.blocks.dag.sampling import random_ready
 
 
@@ -53,7 +53,7 @@ def test_nothing_moves_in_a_chain() -> None:
     chain = np.triu(np.ones((5, 5), bool), 1)
     rng = np.random.default_rng(0)
     assert move(chain, np.arange(5), rng) is None and move(chain[:1, :1], np.arange(1), rng) is None
-    result = improve(chain, np.arange(5), lambda order: 1.0, 100, rng)
+    result = improve(chain, np.arange(5), lambda orders: np.ones(len(orders)), 100, rng)
     assert result.costs == [1.0] and result.order.tolist() == [0, 1, 2, 3, 4]
 
 
@@ -62,13 +62,13 @@ def test_a_search_reaches_an_order_that_each_step_brings_nearer() -> None:
     target = np.argsort(_drawn(20, 0.1, 1)[1])
     start = random_ready(precedes[None], np.random.default_rng(9))[0].astype(np.int64)
 
-    def cost(order: np.ndarray) -> float:
+    def costs_of(orders: Orders) -> np.ndarray:
         """Pairs in the other sequence than in the target."""
-        slots = target[order]
-        return float(np.triu(slots[:, None] > slots[None]).sum())
+        slots = [target[order] for order in orders]
+        return np.array([np.triu(each[:, None] > each[None]).sum() for each in slots], float)
 
-    result = improve(precedes, start, cost, 3000, np.random.default_rng(2))
-    assert result.costs[0] == cost(start) > 20 and (np.diff(result.costs) <= 0).all()
-    assert result.cost == 0 and result.order.tolist() == order.tolist() and len(result.costs) == 3000
-    again = improve(precedes, start, cost, 300, np.random.default_rng(2))
-    assert again.costs == result.costs[:300]
+    result = improve(precedes, start, costs_of, 3001, np.random.default_rng(2))
+    assert result.costs[0] == costs_of([start])[0] > 20 and (np.diff(result.costs) <= 0).all()
+    assert result.cost == 0 and result.order.tolist() == order.tolist() and len(result.costs) == 3001
+    again = improve(precedes, start, costs_of, 301, np.random.default_rng(2))
+    assert again.costs == result.costs[:301]

@@ -1,0 +1,179 @@
+"""What orders before register allocation are worth: every method on the functions of a set, measured in series.
+
+    python -m benchmarks.before_allocation.gains search FUNCTIONS WORK     # hours of a core; goes on where it stopped
+    python -m benchmarks.before_allocation.gains measure WORK --series 1   # minutes; series 2 hours later
+    python -m benchmarks.before_allocation.gains publish FUNCTIONS WORK    # reports/published/before_allocation
+
+FUNCTIONS: the folder that `python -m benchmarks.before_allocation` builds. WORK: a folder for orders and measurements,
+which git ignores. The least of many trials is taken for each of four displacements of the code, beside LLVM's default
+in the same process; each series has processes of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pandas as pd
+import typer
+from tqdm import tqdm
+
+from benchmarks.before_allocation.bench import PROCESSOR, SEED, Bench
+from benchmarks.before_allocation.numbers import of_parts as parts_of
+from benchmarks.before_allocation.numbers import read, rows
+from benchmarks.before_allocation.orders import Stand, of_one_candidate, searched
+from benchmarks.before_allocation.subject import Conditions, NotRunning, Subject, conditions, measured, subject
+from benchmarks.publishing import PUBLISHED, publish
+from learned_schedulers.blocks.before_allocation.learned_search import SHIPPED
+from learned_schedulers.blocks.before_allocation.learned_search import read as read_weights
+from learned_schedulers.blocks.before_allocation.measured import Effort
+from learned_schedulers.blocks.run.native import Native
+from pipeline.lab.rows import parts, results
+
+LONG = Effort(rounds=50, trials=40, displacements=4)
+_PROCESSES = 3  # of a series
+_CONFIRMED = 0.995  # ratio to the default below which an order is kept; otherwise the default is
+_SAMPLES = 24  # orders of a search whose judges are compared
+_FORMS = 40  # that are measured together
+
+app = typer.Typer(no_args_is_help=True, help=__doc__)
+
+
+@app.command()
+def search(
+    functions: Annotated[Path, typer.Argument(help="Folder with functions.csv and a file for each function.")],
+    work: Annotated[Path, typer.Argument(help="Folder for what is computed.")],
+    chosen: Annotated[str, typer.Option("--set", help="training, development or test.")] = "test",
+    candidates: Annotated[int, typer.Option(help="Most candidates of a search.")] = 1000,
+    jobs: Annotated[int, typer.Option(help="Processes.")] = 2,
+    limit: Annotated[int, typer.Option(help="Only so many functions.")] = 1_000_000,
+) -> None:
+    """Order every function of a set by every method."""
+    work.mkdir(parents=True, exist_ok=True)
+    table = pd.read_csv(functions / "functions.csv")
+    names = table[table.set == chosen].name.tolist()[:limit]
+    todo = [name for name in names if not (work / f"{name}.json").exists()]
+    with ProcessPoolExecutor(jobs) as pool:
+        runs = [pool.submit(_search, functions / f"{name}.ll", work, candidates) for name in todo]
+        for run in tqdm(runs, desc="functions"):
+            run.result()
+
+
+def _search(path: Path, work: Path, candidates: int) -> None:
+    """Orders and counts of a function: WORK/NAME.npz, and NAME.json, written last."""
+    facts: dict[str, Any] = {"path": str(path.resolve())}
+    with Bench() as bench:
+        of = subject(path)
+        standing, default = bench.emitters["kept"], bench.emitters["default"]
+        try:
+            where = conditions(of, bench.native, default)
+        except NotRunning as error:
+            _write(work / f"{of.name}.json", {**facts, "left_out": str(error)})
+            return
+        facts["default"] = of.counts(default)
+        facts["instructions"] = len(of.block.items)
+        stand = Stand(of, where, bench.native, standing, default, SEED)
+        learned = read_weights()
+        ordered = list(of_one_candidate(of.problem, learned, SEED))
+        if sum(facts["default"][1:]):  # where nothing is spilled, one candidate is tried
+            ordered += searched(of.problem, stand, learned, candidates, SEED)
+        orders = {f"{each.method} {each.candidates}": each.order for each in ordered}
+        rng = np.random.default_rng(SEED)
+        picked = sorted(rng.permutation(len(stand.judged))[:_SAMPLES].tolist())
+        orders |= {f"sample {k}": stand.judged[i] for k, i in enumerate(picked)}
+        facts["counts"] = {name: of.counts(standing, order) for name, order in orders.items()}
+        facts["seconds"] = {f"{each.method} {each.candidates}": each.seconds for each in ordered}
+        facts["confirmed"] = {
+            name: bool(ratio < _CONFIRMED) for name, (ratio, *_) in _ratios(of, bench, where, orders, 1).items()
+        }
+    np.savez_compressed(work / f"{of.name}.npz", **orders)  # type: ignore[arg-type]
+    _write(work / f"{of.name}.json", facts)
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(content))
+    part.replace(path)
+
+
+def _ratios(
+    of: Subject, bench: Bench, where: Conditions, orders: dict[str, np.ndarray], processes: int
+) -> dict[str, list[float]]:
+    """Ratios to the default of each form, one for each process: orders, LLVM's schedulers, and the default again."""
+    standing, default = bench.emitters["kept"], bench.emitters["default"]
+    forms = {name: of.image(standing, order) for name, order in orders.items()}
+    forms |= {f"llvm {scheduler}": of.image(emitter) for scheduler, emitter in bench.emitters.items()}
+    forms |= {"control": of.image(default)}
+    base = of.image(default)
+    ratios: dict[str, list[float]] = {name: [] for name in forms}
+    names = list(forms)
+    for process in range(processes):
+        rng = np.random.default_rng([SEED, process])
+        with Native() as native:
+            for begin in range(0, len(names), _FORMS):
+                batch = names[begin : begin + _FORMS]
+                cycles = measured(of, native, [base, *(forms[name] for name in batch)], where, LONG, rng)
+                for name, ratio in zip(batch, cycles[1:] / cycles[0], strict=True):
+                    ratios[name].append(float(ratio))
+    return ratios
+
+
+@app.command()
+def measure(
+    work: Annotated[Path, typer.Argument(help="Folder of `search`.")],
+    series: Annotated[int, typer.Option(help="Number of this series; run it again hours later with another one.")] = 1,
+) -> None:
+    """Measure all orders again, one function after the other."""
+    earlier = {line["function"] for line in lines(work / f"series_{series}.jsonl")}
+    with Bench() as bench, (work / f"series_{series}.jsonl").open("a") as file:
+        for path in tqdm(sorted(work.glob("*.json")), desc=f"series {series}"):
+            facts = json.loads(path.read_text())
+            if path.stem in earlier or "left_out" in facts:
+                continue
+            of = subject(Path(facts["path"]))
+            orders = dict(np.load(work / f"{path.stem}.npz"))
+            ratios = _ratios(of, bench, conditions(of, bench.native, bench.default), orders, _PROCESSES)
+            file.write(json.dumps({"function": path.stem, "ratios": ratios}) + "\n")
+            file.flush()
+
+
+@app.command("publish")
+def publish_rows(
+    functions: Annotated[Path, typer.Argument(help="Folder with functions.csv.")],
+    work: Annotated[Path, typer.Argument(help="Folder of `search` and `measure`.")],
+    chosen: Annotated[str, typer.Option("--set", help="training, development or test.")] = "test",
+) -> None:
+    """Publish what was measured."""
+    table = pd.read_csv(functions / "functions.csv")
+    output = PUBLISHED / ("before_allocation" if chosen == "test" else f"before_allocation_{chosen}")
+    place = {"experiment": output.name, "set": chosen, "target": "this_machine"}
+    every = read(work)
+    of_results, of_parts = results(rows(place, every, table)), parts(parts_of(place, every, table))
+    facts = [json.loads(path.read_text()) for path in work.glob("*.json")]
+    settings = {
+        "set": chosen,
+        "functions": len(facts),
+        "left_out": sum("left_out" in each for each in facts),
+        "series": sorted(every[0].ratios),
+        "processes": _PROCESSES,
+        "effort": LONG.__dict__,
+        "processor": PROCESSOR,
+        "seed": SEED,
+    }
+    shown = of_results[(of_results.metric == "cycles") & (of_results.seed == "all")]
+    print(shown[["set", "method", "decoder", "baseline", "value", "low", "high", "n"]].to_string())
+    publish(output, {"results": of_results, "parts": of_parts}, settings, [functions / "functions.csv"], [SHIPPED])
+
+
+def lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The records of a file of lines; none if it does not exist."""
+    if path.exists():
+        yield from map(json.loads, path.read_text().splitlines())
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,120 @@
+"""Orders of every method for a subject: of one candidate, and of searches that measure up to a thousand."""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.before_allocation.subject import Conditions, Subject, measured
+from learned_schedulers.blocks.before_allocation import learned_search, llvm
+from learned_schedulers.blocks.before_allocation.learned_search import Weights, untrained
+from learned_schedulers.blocks.before_allocation.measured import Effort
+from learned_schedulers.blocks.before_allocation.methods import METHODS, Method
+from learned_schedulers.blocks.before_allocation.policy import follow
+from learned_schedulers.blocks.before_allocation.problem import Problem
+from learned_schedulers.blocks.before_allocation.search import Costs, Orders, improve
+from learned_schedulers.blocks.run.native import Native
+
+BUDGETS = (1, 10, 100, 1000)  # candidates that a search measures
+FEWER = dict.fromkeys(("random_legal", "randomised_pressure_list", "moves"), 100)  # most candidates of these
+_BATCH = 16  # candidates that are measured together, beside the default
+QUICK = Effort(rounds=20, trials=12, displacements=4)
+
+
+class Ordered(NamedTuple):
+    """The best order of a method, by its own measurements."""
+
+    method: str
+    candidates: int
+    order: np.ndarray  # (n,)
+    seconds: float  # until then
+
+
+class Stand:
+    """What measures orders of a subject: ratios of cycles to those of LLVM's default, beside it in each batch."""
+
+    def __init__(
+        self, of: Subject, where: Conditions, native: Native, standing: llvm.Emitter, default: llvm.Emitter, seed: int
+    ) -> None:
+        self._of, self._where, self._native, self._standing = of, where, native, standing
+        self.problem = of.problem
+        self._default = of.image(default)
+        self._rng = np.random.default_rng([seed, zlib.crc32(of.name.encode())])
+        self.judged: list[np.ndarray] = []  # all orders so far
+
+    def ratios(self, orders: Orders) -> np.ndarray:
+        """Cycles of each order over the default's, (k,). Raises LlvmError, NotPlaceable and NotMeasured."""
+        self.judged += orders
+        parts = []
+        for begin in range(0, len(orders), _BATCH):
+            forms = [self._of.image(self._standing, order) for order in orders[begin : begin + _BATCH]]
+            cycles = measured(self._of, self._native, [self._default, *forms], self._where, QUICK, self._rng)
+            parts.append(cycles[1:] / cycles[0])
+        return np.concatenate(parts)
+
+
+def of_one_candidate(problem: Problem, learned: Weights, seed: int) -> Iterator[Ordered]:
+    """The order of each method that measures nothing."""
+    for name, method in METHODS.items():
+        began = time.perf_counter()
+        order = method(problem, np.random.default_rng(seed))
+        yield Ordered(name, 1, order, time.perf_counter() - began)
+    follow(problem, learned.portfolio[0])  # compiles the kernel
+    began = time.perf_counter()
+    order = follow(problem, learned.portfolio[0])
+    yield Ordered("learned", 1, order, time.perf_counter() - began)
+
+
+def searched(problem: Problem, stand: Stand, learned: Weights, most: int, seed: int) -> Iterator[Ordered]:
+    """The best order of each search after 10, 100, ... candidates, up to `most`."""
+    start = np.arange(len(problem.folded))
+    searches: dict[str, Search] = {
+        name: partial(_draw, METHODS[name], problem) for name in ("random_legal", "randomised_pressure_list")
+    }
+    searches["moves"] = lambda costs_of, candidates, rng: improve(problem.precedes, start, costs_of, candidates, rng)
+    for name, weights in (("evolution", untrained()), ("learned_evolution", learned)):
+        searches[name] = partial(_evolve, problem, weights)
+    for name, search in searches.items():
+        trace = _Trace(stand)
+        candidates = min(most, FEWER.get(name, most))
+        search(trace, candidates, np.random.default_rng(seed))
+        for budget in BUDGETS[1:]:
+            if budget <= candidates:
+                yield trace.best(name, budget)
+
+
+Search = Callable[[Costs, int, np.random.Generator], object]
+
+
+def _draw(method: Method, problem: Problem, costs_of: Costs, candidates: int, rng: np.random.Generator) -> None:
+    costs_of([method(problem, rng) for _ in range(candidates)])
+
+
+def _evolve(problem: Problem, weights: Weights, costs_of: Costs, candidates: int, rng: np.random.Generator) -> None:
+    learned_search.search(problem, costs_of, candidates, rng, weights)
+
+
+class _Trace:
+    """What a search measured: each order with its first ratio, and when."""
+
+    def __init__(self, stand: Stand) -> None:
+        self._stand, self._began = stand, time.perf_counter()
+        self._measured: dict[bytes, tuple[np.ndarray, float, float]] = {}
+
+    def __call__(self, orders: Orders) -> np.ndarray:
+        ratios = self._stand.ratios(orders)
+        now = time.perf_counter() - self._began
+        for order, ratio in zip(orders, ratios.tolist(), strict=True):
+            self._measured.setdefault(order.tobytes(), (order, ratio, now))
+        return ratios
+
+    def best(self, method: str, budget: int) -> Ordered:
+        """The best of the first orders; equal ones count once."""
+        first = list(self._measured.values())[:budget]
+        order, _, _ = min(first, key=lambda each: each[1])
+        return Ordered(method, budget, order, first[-1][2])

@@ -1,0 +1,108 @@
+"""Search among the orders that `policy` gives: an evolution strategy moves its weights, from those learned for all.
+
+Ros and Hansen, "A simple modification in CMA-ES achieving linear time and space complexity" (2008): each weight has a
+spread of its own, and no matrix is decomposed, so results do not depend on the processor's kind.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import cma
+import numpy as np
+
+from learned_schedulers.blocks.before_allocation.policy import FEATURES, PARTS, follow
+from learned_schedulers.blocks.before_allocation.problem import Problem
+from learned_schedulers.blocks.before_allocation.search import Costs, Improved, Orders
+from learned_schedulers.learning import weights as files
+
+SHIPPED = Path(__file__).parent / "shipped" / "order.safetensors"  # README.md beside it describes it
+_KIND = "before_allocation"
+
+POPULATION = 16  # orders between two updates of the weights
+_BARREN = 8  # populations without a new order, after which the search gives up: the block has hardly any
+
+
+class Weights(NamedTuple):
+    """Weights of a policy that were learned: they are tried first, one after the other; the best is where to go on."""
+
+    portfolio: np.ndarray  # (members, PARTS, len(FEATURES)); the first one is the guess without any search
+    spread: np.ndarray  # (PARTS, len(FEATURES)): standard deviations of the search around a member
+
+
+def untrained() -> Weights:
+    """Weights that nothing was learned for: the order of the program, and equal spreads."""
+    centre = np.zeros((1, PARTS, len(FEATURES)))
+    centre[0, 0, FEATURES.index("overdue")] = 0.7
+    return Weights(centre, np.full(centre.shape[1:], 0.5))
+
+
+def read(path: Path = SHIPPED) -> Weights:
+    """Weights of a file. Raises ValueError if it is damaged, or of another version of the policy."""
+    description, arrays = files.read(path, _KIND)
+    if description != " ".join(FEATURES):
+        raise ValueError(f"{path} has weights of other features; train it again")
+    return Weights(arrays["portfolio"], arrays["spread"])
+
+
+def write(path: Path, weights: Weights) -> None:
+    """Write weights to a file."""
+    files.write(path, _KIND, " ".join(FEATURES), weights._asdict())
+
+
+def shaped(flat: np.ndarray) -> np.ndarray:
+    """Flat weights of a strategy in the form of a policy."""
+    return np.reshape(flat, (PARTS, len(FEATURES)))
+
+
+def strategy(centre: np.ndarray, spread: np.ndarray, rng: np.random.Generator) -> cma.CMAEvolutionStrategy:
+    """An evolution strategy over flat weights, POPULATION at a time, around a centre."""
+    options = {
+        "CMA_stds": spread.ravel(),
+        "CMA_diagonal": True,
+        "popsize": POPULATION,
+        "seed": np.nan,  # randomness is ours alone
+        "randn": lambda count, size: rng.standard_normal((count, size)),
+        "verbose": -9,
+        "verb_log": 0,
+    }
+    return cma.CMAEvolutionStrategy(centre.ravel(), 1.0, options)
+
+
+def search(
+    problem: Problem,
+    costs_of: Costs,
+    evaluations: int,
+    rng: np.random.Generator,
+    weights: Weights,
+) -> Improved:
+    """The best of at most `evaluations` orders, each judged once: of the portfolio, then of a strategy around its best.
+
+    The same generator state and costs give the same order.
+    """
+    costs: dict[bytes, float] = {}
+    orders: list[np.ndarray] = []
+
+    def judged(batch: Orders) -> list[float]:
+        """Costs of a batch; infinite for orders beyond the last evaluation."""
+        fresh = list({order.tobytes(): order for order in batch if order.tobytes() not in costs}.values())
+        fresh = fresh[: evaluations - len(orders)]
+        if fresh:
+            orders.extend(fresh)
+            costs.update(zip((order.tobytes() for order in fresh), costs_of(fresh).tolist(), strict=True))
+        return [costs.get(order.tobytes(), np.inf) for order in batch]
+
+    of_portfolio = judged([follow(problem, member) for member in weights.portfolio])
+    moving = strategy(weights.portfolio[int(np.argmin(of_portfolio))], weights.spread, rng)
+    barren = 0
+    while len(orders) < evaluations and barren < _BARREN:
+        before = len(orders)
+        drawn = moving.ask()
+        of_drawn = judged([follow(problem, shaped(each)) for each in drawn])
+        if len(orders) < evaluations:
+            moving.tell(drawn, of_drawn)
+        barren = 0 if len(orders) > before else barren + 1
+    in_turn = [costs[order.tobytes()] for order in orders]
+    best = int(np.argmin(in_turn))
+    return Improved(orders[best], in_turn[best], np.minimum.accumulate(in_turn).tolist())

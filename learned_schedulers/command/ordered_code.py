@@ -1,0 +1,215 @@
+"""One file of intermediate code, or of C and C++, of the verb `order`: read, searched, proven, written whole."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from tqdm import tqdm
+
+from learned_schedulers.blocks.before_allocation import by_clang, chosen, users_code
+from learned_schedulers.blocks.before_allocation.chosen import Choice
+from learned_schedulers.blocks.before_allocation.counts import Counts
+from learned_schedulers.blocks.before_allocation.functions import functions
+from learned_schedulers.blocks.before_allocation.llvm import LlvmError
+from learned_schedulers.blocks.before_allocation.llvm_child import SCHEDULERS
+from learned_schedulers.blocks.before_allocation.ordering import Compiled, Compiler, Limits, Searched, search
+from learned_schedulers.blocks.before_allocation.proof import NotProven, prove
+from learned_schedulers.blocks.read.document import Fault
+from learned_schedulers.blocks.read.unreadable import Unreadable, printable
+from learned_schedulers.command.results import STANDARD, Result, result_of, write
+
+Form = Literal["ll", "bc", "s", "o"]
+_FORMS: tuple[Form, ...] = ("ll", "bc", "s", "o")
+_SHOWN = 20  # functions that are shown to people
+_PROBE = 4096  # bytes
+
+
+class CodeJob(NamedTuple):
+    """What to do with each file."""
+
+    processor: str
+    evaluations: int
+    seconds: float | None
+    every: bool
+    by_clang: str | None  # clang's options, as a shell splits them
+    seed: int
+    unfit: list[str]  # options of the command that are for other files
+
+
+def is_code(file: Path) -> bool:
+    """Whether a file is for this module: C, C++, or LLVM's intermediate code."""
+    if by_clang.is_source(file) or file.suffix in (".ll", ".bc"):
+        return True
+    try:
+        with file.open("rb") as content:
+            first_bytes = content.read(_PROBE)
+    except OSError:
+        return False
+    return users_code.is_bitcode(first_bytes) or first_bytes.startswith(b"; ModuleID = ")
+
+
+def named_as_written(outputs: list[Path | None]) -> list[Path | None]:
+    """Names of results in a folder: those of C and C++ are objects. Raises ValueError if two have one name."""
+    places = [path and path.with_suffix(".o") if path and by_clang.is_source(path) else path for path in outputs]
+    if twice := next((path for path in places if path and places.count(path) > 1), None):
+        raise ValueError(f"{twice} would be the result of two files; order them one by one, with -o FILE.o")
+    return places
+
+
+def ordered_code(file: Path, output: Path | None, job: CodeJob) -> Result:
+    """Order one file. Raises OSError for what stops the whole command, as a full disk does."""
+    return result_of(file, lambda: _ordered(file, output, job))
+
+
+def _ordered(file: Path, output: Path | None, job: CodeJob) -> Result:
+    if job.unfit:
+        raise Unreadable(f"{', '.join(job.unfit)}: not for intermediate code", "order it without them")
+    form = _form(file, output)
+    content = _content_of(file, job)
+    code = users_code.read(content, file.name)
+    name = file.name
+    ends = math.inf if job.seconds is None else time.monotonic() + job.seconds
+    limits = Limits(job.evaluations, ends, job.every)
+    try:
+        with Compiler(job.processor) as compiler:
+            default, standing = compiler.by_default(code, name), compiler.as_it_stands(code, name)
+            searched = _searched(code, default, standing, job, limits, name)
+            text = chosen.text_of(code, searched)
+            prove(code, text, {key: dag for function in searched for key, dag in function.dags.items()})
+            users_code.read(text.encode(), name)  # LLVM's verifier
+            new = compiler.as_it_stands(text, name)
+            if form in ("ll", "bc"):
+                choice = chosen.whole(code, default, new, text, "")
+            else:
+                choice = chosen.for_assembly(code, default, new, text)
+            if output is not None:
+                same = choice.is_default and form in ("ll", "bc") and users_code.is_bitcode(content) == (form == "bc")
+                write(content if same else _written(choice, form, compiler, name), output, file)
+    except LlvmError as error:
+        raise Unreadable(str(error).removeprefix(f"{name}: "), "compile it by clang, which may say more") from error
+    except NotProven as error:
+        raise Unreadable(f"defect: {error}", "it stays as it was; please report it") from error
+    return _result(file, output, form, job, default, searched, choice)
+
+
+def _form(file: Path, output: Path | None) -> Form:
+    """What is written."""
+    if output is None or output == STANDARD:
+        return "o" if output is None else "ll"
+    for form in _FORMS:
+        if output.suffix == f".{form}":
+            return form
+    raise Unreadable(
+        f"-o {output}: its suffix does not say what to write",
+        "name it .o (object), .s (assembly), .ll or .bc (intermediate code)",
+    )
+
+
+def _content_of(file: Path, job: CodeJob) -> bytes:
+    """Intermediate code; for C and C++ clang writes it."""
+    content = file.read_bytes()
+    if not by_clang.is_source(file):
+        return content
+    if job.by_clang is None:
+        raise Unreadable("C and C++ are compiled first", 'say how: --by-clang "-O3 -march=native"')
+    return by_clang.bitcode(file, by_clang.options(job.by_clang))
+
+
+def _searched(
+    code: str, default: Compiled, standing: Compiled, job: CodeJob, limits: Limits, name: str
+) -> list[Searched]:
+    """The searched functions in the sequence of the file, with a progress bar where stderr is a terminal."""
+    searched = []
+    total = sum(limits.every or counts.spills + counts.reloads > 0 for counts in default.counts.values())
+    with tqdm(total=total, desc=name, unit="function", leave=False, disable=None) as progress:
+        for function in search(code, default, standing, job.processor, limits, job.seed):
+            searched.append(function)
+            progress.update()
+    places = {function.symbol: number for number, function in enumerate(functions(code))}
+    return sorted(searched, key=lambda function: places[function.name])
+
+
+def _written(choice: Choice, form: Form, compiler: Compiler, name: str) -> bytes:
+    if form == "ll":
+        return choice.text.encode()
+    if form == "bc":
+        return compiler.bitcode(choice.text, name)
+    return choice.assembly.encode() if form == "s" else chosen.object_of(choice, compiler, name)
+
+
+def _result(
+    file: Path,
+    output: Path | None,
+    form: Form,
+    job: CodeJob,
+    default: Compiled,
+    searched: list[Searched],
+    choice: Choice,
+) -> Result:
+    """What is said of a file, to people and as JSON."""
+    names = [function.name for function in searched if function.name in default.counts]
+    faults = [Fault(f"{f.name}", reason, "it is compiled as it is") for f in searched for reason in f.reasons]
+    changed = [name for name in default.counts if choice.counts[name] != default.counts[name]]
+    before, after = _sum(default.counts), _sum(choice.counts)
+    report: dict[str, Any] = {
+        "file": str(file),
+        "format": "llvm",
+        "out": None if output is None else str(output),
+        "for": job.processor,
+        "evaluations": job.evaluations,
+        "default": before._asdict(),
+        "new": after._asdict(),
+        "functions": [
+            {
+                "name": name,
+                "searched": name in names,
+                "ordered": name in choice.ordered,
+                "default": counts._asdict(),
+                "new": choice.counts[name]._asdict(),
+            }
+            for name, counts in default.counts.items()
+        ],
+        "whole": choice.whole,
+        "faults": [fault._asdict() for fault in faults],
+    }
+    lines = [
+        f"{file}: {len(default.counts):,} functions, {len(names):,} searched, {len(choice.ordered):,} "
+        f"compiled in a new order; {_change(before, after)} (for {job.processor}, {job.evaluations} evaluations each)"
+    ]
+    lines += [f"  {printable(name)}: {_change(default.counts[name], choice.counts[name])}" for name in changed[:_SHOWN]]
+    if len(changed) > _SHOWN:
+        lines.append(f"  and {len(changed) - _SHOWN} more; --json lists them")
+    if choice.whole:
+        lines.append(f"  one scheduler compiles the whole file: {choice.whole}")
+    if choice.is_default:
+        lines.append("  nothing is better than LLVM's default: the code is as it was")
+    elif output is not None and form in ("ll", "bc"):
+        lines += _clang_lines(output)
+    return Result("\n".join(lines), faults, report, failed=False)
+
+
+def _clang_lines(output: Path) -> list[str]:
+    """How to compile intermediate code so that its order stays."""
+    import llvmlite.binding  # slow to import
+
+    words = [word for option in SCHEDULERS["kept"] for word in ("-mllvm", option)]
+    version = llvmlite.binding.llvm_version_info[0]
+    return [
+        "  to keep the order:",
+        f"    clang -O3 -Xclang -disable-llvm-passes {' '.join(words)} -c {output}",
+        f"  clang has to be version {version} or later; without one, write -o {output.with_suffix('.o')}, "
+        "where each function also has the better scheduler",
+    ]
+
+
+def _change(before: Counts, after: Counts) -> str:
+    return ", ".join(
+        f"{field} {old:,} -> {new:,}" for field, old, new in zip(Counts._fields, before, after, strict=True)
+    )
+
+
+def _sum(counts: dict[str, Counts]) -> Counts:
+    return Counts(*map(sum, zip(*counts.values(), strict=True))) if counts else Counts(0, 0, 0)

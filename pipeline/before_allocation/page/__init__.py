@@ -1,0 +1,16 @@
+"""Tables, figures and templates of the page `before_allocation`."""
+
+from pipeline.lab.page.pages import Page
+
+PAGE = Page(
+    place=13,
+    name="before_allocation",
+    short="before allocation",
+    title="Orders that pay on hardware: scheduling before registers are allocated",
+    question=(
+        "Before registers are allocated, an order decides what is spilled. How many cycles does a good order save on "
+        "this processor, beside what compilers do, and does the code still compute the same?"
+    ),
+    experiments=("before_allocation", "before_allocation_development", "before_allocation_states"),
+    sections=("gains", "functions", "states"),
+)

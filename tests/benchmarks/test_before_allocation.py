@@ -1,0 +1,65 @@
+"""A portfolio is chosen as brute force would begin it; rows of measurements say what was measured."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmarks.before_allocation.numbers import read, rows
+from benchmarks.before_allocation.training import portfolio
+from pipeline.lab.rows import results
+
+PLACE = {"experiment": "before_allocation", "set": "test", "target": "this_machine"}
+
+
+def test_a_portfolio_is_greedy() -> None:
+    """Its first member is the best alone; each prefix is at most a little worse than the best of its size."""
+    logs = np.random.default_rng(1).normal(size=(30, 8))
+    chosen = portfolio(logs, 3)
+    assert len(set(chosen)) == 3 and chosen[0] == logs.mean(0).argmin()
+    pairs = {pair: logs[:, pair].min(1).mean() for pair in combinations(range(8), 2)}
+    with_first = {pair: value for pair, value in pairs.items() if chosen[0] in pair}
+    assert set(chosen[:2]) == set(min(with_first, key=with_first.__getitem__))
+    assert sorted(portfolio(logs, 20)) == list(range(8))
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """Two series of three functions: one that spills and gains, one that spills and loses, one that fits."""
+    ratios = {"a": (0.8, 0.9), "b": (1.1, 1.2), "c": (1.0, 1.0)}
+    for name, (learned, evolved) in ratios.items():
+        counts = {f"sample {k}": [100 + k, k, k] for k in range(5)}
+        facts = {
+            "default": [100, 0 if name == "c" else 5, 0],
+            "counts": counts,
+            "confirmed": {"learned_evolution 10": learned < 1},
+        }
+        (tmp_path / f"{name}.json").write_text(json.dumps(facts))
+        forms = {"llvm kept": 1.0, "learned_evolution 10": learned, "evolution 10": evolved, "control": 1.001}
+        forms |= {f"sample {k}": 1 + k / 10 for k in range(5)}
+        for series in (1, 2):
+            with (tmp_path / f"series_{series}.jsonl").open("a") as file:
+                line = {"function": name, "ratios": {form: [ratio] * 3 for form, ratio in forms.items()}}
+                file.write(json.dumps(line) + "\n")
+    return tmp_path
+
+
+def test_rows(work: Path) -> None:
+    table = pd.DataFrame({"name": ["a", "b", "c"], "project": ["p", "q", "q"], "kind": ["k"] * 3})
+    frame = results(rows(PLACE, read(work), table))
+    over_all = frame[frame.seed == "all"].set_index(["set", "method", "decoder", "metric", "baseline"])["value"]
+    searched = over_all["test", "learned_evolution", "candidates_10", "cycles"]
+    assert searched["llvm default"] == pytest.approx(np.sqrt(0.8 * 1.1))
+    assert searched["evolution"] == pytest.approx(np.sqrt(0.8 / 0.9 * 1.1 / 1.2))
+    fallen_back = over_all["test", "learned_evolution_or_default", "candidates_10", "cycles", "llvm default"]
+    assert fallen_back == pytest.approx(np.sqrt(0.8 * 1.001))
+    assert over_all["test", "chosen", "none", "slower", "control"] == pytest.approx(0.0)
+    assert over_all["test_fitting", "learned_evolution", "candidates_10", "cycles", "llvm default"] == 1.0
+    correlations = frame[(frame.metric == "rank_correlation") & (frame.set == "test")].set_index("judge")["value"]
+    assert correlations["cost"] == pytest.approx(1.0)
+    assert set(frame[frame.metric == "cycles"].seed) == {"1", "2", "all"}
