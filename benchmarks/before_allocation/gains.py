@@ -74,6 +74,7 @@ def _search(path: Path, work: Path, candidates: int) -> None:
         except NotRunning as error:
             _write(work / f"{of.name}.json", {**facts, "left_out": str(error)})
             return
+        facts["conditions"] = where.record
         facts["default"] = of.counts(default)
         facts["instructions"] = len(of.block.items)
         stand = Stand(of, where, bench.native, standing, default, SEED)
@@ -136,7 +137,7 @@ def measure(
                 continue
             of = subject(Path(facts["path"]))
             orders = dict(np.load(work / f"{path.stem}.npz"))
-            ratios = _ratios(of, bench, conditions(of, bench.native, bench.default), orders, _PROCESSES)
+            ratios = _ratios(of, bench, Conditions.of(facts["conditions"]), orders, _PROCESSES)
             file.write(json.dumps({"function": path.stem, "ratios": ratios}) + "\n")
             file.flush()
 

@@ -56,7 +56,7 @@ def signature(head: str) -> Signature:
     arguments = tuple(_type(part.strip(), first=True) for part in parts if part.strip())
     for kind, passed, texts in (("argument", _ARGUMENTS, parts), ("result", _RESULTS, [before])):
         for text, name in zip(texts, arguments if kind == "argument" else (result,), strict=False):
-            if not passed.match(name) or re.search(r"\b(byval|inalloca|sret|nest|swift\w+)\b", text):
+            if not passed.match(name) or re.search(r"\b(byval|inalloca|nest|swift\w+)\b", text):
                 raise NotCallable(f"an {kind} of type {name}")
     return Signature(result, arguments)
 
