@@ -5,16 +5,20 @@
 FUNCTIONS: the folder that `python -m benchmarks.before_allocation` builds. Each function that runs here is compiled in
 LLVM's default order, as it stands, and in the order of every method and of random weights of the policy. All forms run
 from the same states of registers and memory, with several draws of arguments; the result and all memory are compared.
+Drawn arguments may ask for what is undefined, such as an index outside of a table. So states are left out from which
+LLVM's own schedulers differ from each other; and functions on floating numbers get no content that is not a number.
 A control shows what the comparison notices: orders that keep what a value needs, and ignore memory.
 
-By set (training, development, test, all): different, state_runs (comparisons), and controls_noticed, the share of
-functions whose control differs, of those in which it moves an access past a store.
+By set (training, development, test, all): different, state_runs (comparisons), states_undefined (the share of states
+that are left out), and controls_noticed, the share of functions whose control differs, of those that have one.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -27,14 +31,16 @@ from benchmarks.before_allocation.bench import SEED, Bench
 from benchmarks.before_allocation.subject import INTEGERS, NotRunning, Subject, conditions, subject
 from benchmarks.publishing import PUBLISHED, publish
 from learned_schedulers.blocks.before_allocation.calls import drawn
-from learned_schedulers.blocks.before_allocation.executed import CONTENTS, MIXED, executed
+from learned_schedulers.blocks.before_allocation.executed import CONTENTS, MIXED, Executed, executed
 from learned_schedulers.blocks.before_allocation.image import Image
 from learned_schedulers.blocks.before_allocation.methods import METHODS
 from learned_schedulers.blocks.before_allocation.policy import FEATURES, PARTS, follow
 from learned_schedulers.blocks.dag.sampling import random_ready
+from learned_schedulers.blocks.run.states import DOUBLES, FLOATS, POINTERS
 from pipeline.lab.rows import Quantity, results, row
 
 _SECONDS = 5.0
+_REFERENCES = ("source", "list-burr", "list-ilp", "list-ilp-machine")  # LLVM's own schedulers
 
 
 class Outcome(NamedTuple):
@@ -44,6 +50,8 @@ class Outcome(NamedTuple):
     left_out: str  # why it does not run here
     compared: int
     different: int
+    ran: int  # states
+    undefined: int  # states that are left out
     reason: str  # of the first difference
     control: bool | None  # whether the control differs; None if there is none
 
@@ -76,6 +84,7 @@ def main(
         rows += [
             row(place, Quantity("different"), different, n=compared),
             row(place, Quantity("state_runs"), compared, n=len(ran)),
+            row(place, "states_undefined", _share(ran), n=sum(member.ran + member.undefined for member in ran)),
             row(place, "functions_run", len(ran) / len(members), n=len(members)),
             row(
                 place, Quantity("controls_noticed", unit="share"), float(np.mean(controls or [np.nan])), n=len(controls)
@@ -87,6 +96,12 @@ def main(
     publish(output, {"results": results(rows)}, settings, [Path(__file__).with_name("functions.csv")])
 
 
+def _share(ran: Sequence[Outcome]) -> float:
+    """Of the states that are left out."""
+    undefined = sum(member.undefined for member in ran)
+    return undefined / max(1, undefined + sum(member.ran for member in ran))
+
+
 def _compared(path: Path, states: int, draws: int) -> Outcome:
     """All forms of a function."""
     of = subject(path)
@@ -94,30 +109,35 @@ def _compared(path: Path, states: int, draws: int) -> Outcome:
         try:
             conditions(of, bench.native, bench.default)
         except NotRunning as error:
-            return Outcome(of.name, str(error), 0, 0, "", None)
+            return Outcome(of.name, str(error), 0, 0, 0, 0, "", None)
         rng = np.random.default_rng(SEED)
         orders = [method(of.problem, rng) for method in METHODS.values()]
         orders.append(follow(of.problem, rng.normal(size=(PARTS, len(FEATURES)))))
-        forms = [of.image(bench.default), *(of.image(bench.standing, order) for order in [None, *orders])]
-        compared, different, reason = _run(of, bench, forms, states, draws)
+        default = of.image(bench.default)
+        references = [default, default, *(of.image(bench.emitters[name]) for name in _REFERENCES)]
+        forms = [of.image(bench.standing, order) for order in [None, *orders]]
+        ran = _run(of, bench, references, forms, states, draws)
         control = _control(of, rng)
         noticed = None
         if control is not None:
-            noticed = _run(of, bench, [forms[0], of.image(bench.standing, control)], states, draws)[1] > 0
-    return Outcome(of.name, "", compared, different, reason, noticed)
+            noticed = _run(of, bench, references, [of.image(bench.standing, control)], states, draws).different > 0
+    return Outcome(of.name, "", ran.equal + ran.different, ran.different, ran.ran, ran.undefined, ran.reason, noticed)
 
 
-def _run(of: Subject, bench: Bench, forms: list[Image], states: int, draws: int) -> tuple[int, int, str]:
-    """Comparisons with the first form, those that differ, and why."""
-    compared, different, reason = 0, 0, ""
+def _run(of: Subject, bench: Bench, references: list[Image], forms: list[Image], states: int, draws: int) -> Executed:
+    """Sums over the draws; the reason is that of the first difference."""
+    floating = "double" in of.text or "float" in of.text
+    contents = (DOUBLES + DOUBLES, FLOATS + FLOATS, POINTERS + DOUBLES) if floating else CONTENTS + MIXED
+    total = Executed(0, 0, 0, 0, "")
     for number in range(draws):
         rng = np.random.default_rng([SEED, number])
         values = drawn(of.signature, rng, (INTEGERS[0], INTEGERS[1], INTEGERS[2], (0, 2))[number % 4])
-        ran = executed(bench.native, forms, of.signature, values, CONTENTS + MIXED, states, rng, _SECONDS)
-        compared += ran.equal + ran.different
-        different += ran.different
-        reason = reason or (ran.reason if ran.different else "")
-    return compared, different, reason
+        every = [*references, *forms]
+        run = partial(executed, bench.native, every, of.signature, values, contents, states, rng, _SECONDS)
+        ran = run(len(references) - 1)
+        counts = (total[k] + ran[k] for k in range(4))
+        total = Executed(*counts, total.reason or (ran.reason if ran.different else ""))
+    return total
 
 
 def _control(of: Subject, rng: np.random.Generator) -> np.ndarray | None:

@@ -15,6 +15,7 @@ _COLUMNS: list[Column] = [
     ("Of these run", value(percent, "functions_run")),
     ("Comparisons", value(count, "state_runs")),
     ("Differ", value(count, "different")),
+    ("States left out", value(percent, "states_undefined")),
     ("Controls that differ", value(percent, "controls_noticed")),
 ]
 

@@ -67,10 +67,22 @@ def test_arguments_arrive(native: Native, emitter: llvm.Emitter) -> None:
 
 def test_memory_is_compared(native: Native, emitter: llvm.Emitter) -> None:
     form, again = (compiled(emitter, f"{BODY}  ret i64 %t\n") for _ in range(2))
-    assert compare(native, form, again, again) == Executed(10, 0, 20, "")
+    assert compare(native, form, again, again) == Executed(10, 0, 0, 20, "")
     wrong = compiled(emitter, f"{BODY.replace('store i64 %t, ptr %p', 'store i64 %t, ptr %at')}  ret i64 %t\n")
     result = compare(native, form, again, wrong)
     assert (result.different, result.equal) == (10, 10) and "memory" in result.reason
+
+
+def test_states_from_which_references_differ_are_left_out(native: Native, emitter: llvm.Emitter) -> None:
+    """A reference differs where the bit is set: a wrong form differs in the other half, where it counts."""
+    body = "\n  %v = load i64, ptr %p\n  %bit = and i64 %v, 1\n  %twice = mul i64 %bit, 2\n"
+    right, reference, wrong = (
+        compiled(emitter, f"{body}  %r = add i64 %v, {more}\n  ret i64 %r\n") for more in ("0", "%twice", "1")
+    )
+    of, rng = signature(f"define i64 @f({MANY}) {{"), np.random.default_rng(1)
+    result = executed(native, [right, reference, wrong, right], of, drawn(of, rng), CONTENTS[:1], 40, rng, 10.0, 1)
+    assert result.ran + result.undefined == 40 and 8 < result.undefined < 32
+    assert result.different == result.equal == result.ran
 
 
 def test_only_the_result_and_memory_count(native: Native, emitter: llvm.Emitter) -> None:
@@ -85,7 +97,7 @@ def test_only_the_result_and_memory_count(native: Native, emitter: llvm.Emitter)
         )
         for left in (8, 9)
     ]
-    assert compare(native, *forms, head=f"define {narrow} {{") == Executed(10, 0, 10, "")
+    assert compare(native, *forms, head=f"define {narrow} {{") == Executed(10, 0, 0, 10, "")
     floats = [
         compiled(emitter, f"{BODY}  %y = fmul double %x, {factor}\n  ret double %y\n", f"double @f({MANY})")
         for factor in ("2.0", "3.0")
@@ -110,7 +122,7 @@ def test_addresses_from_a_linkers_table(native: Native, emitter: llvm.Emitter) -
         for linkage in ("private", "")
     ]
     assert forms[1].loads.any() and not forms[0].loads.any()
-    assert compare(native, *forms) == Executed(10, 0, 10, "")
+    assert compare(native, *forms) == Executed(10, 0, 0, 10, "")
 
 
 def test_what_cannot_run_is_refused(native: Native, emitter: llvm.Emitter) -> None:
