@@ -41,7 +41,13 @@ METHODS = {  # in the table's sequence
     "learned_evolution_or_default": "the same, or LLVM's default where that is not slower",
     "control": "control: LLVM's default again",
 }
-_SEARCHES = ("random_legal", "randomised_pressure_list", "moves", "evolution", "learned_evolution")
+_SEARCHES = {
+    "random_legal": "random legal orders",
+    "randomised_pressure_list": "pressure lists, randomised",
+    "moves": "moves from the source's order",
+    "evolution": "evolution, not learned",
+    "learned_evolution": "evolution from learned weights",
+}
 _three = partial(number, digits=3)
 _ratio = partial(spread, write=_three)
 _OF_DEFAULT = {"comparison": "ratio", "baseline": DEFAULT}
@@ -107,10 +113,9 @@ def _judges(rows: pd.DataFrame) -> Any:
 
 def by_candidates(rows: pd.DataFrame) -> Figure:
     """Cycles over the default's by measured candidates; a line for each search, a point for a method without one."""
-    names = {name: METHODS[name].strip("*") for name in _SEARCHES}
-    style = styles_of(list(names.values()))
-    with panels(["all"], 1, 7, 4, style, 5, markersize=5) as (figure, (ax,)):
-        for method, name in names.items():
+    style = styles_of(list(_SEARCHES.values()))
+    with panels(["all"], 1, 7, 4, style, 3, markersize=5) as (figure, (ax,)):
+        for method, name in _SEARCHES.items():
             single = "learned" if method == "learned_evolution" else method
             line = rows[(rows["method"] == method) | ((rows["method"] == single) & (rows["decoder"] == "candidates_1"))]
             line = line.assign(count=line["decoder"].str.removeprefix("candidates_").astype(int)).sort_values("count")
