@@ -7,15 +7,17 @@ spread of its own, and no matrix is decomposed, so results do not depend on the 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import cma
 import numpy as np
 
 from learned_schedulers.blocks.before_allocation.policy import FEATURES, PARTS, follow
 from learned_schedulers.blocks.before_allocation.problem import Problem
 from learned_schedulers.blocks.before_allocation.search import Costs, Improved, Orders
 from learned_schedulers.learning import weights as files
+
+if TYPE_CHECKING:
+    import cma
 
 SHIPPED = Path(__file__).parent / "shipped" / "order.safetensors"  # README.md beside it describes it
 _KIND = "before_allocation"
@@ -58,6 +60,8 @@ def shaped(flat: np.ndarray) -> np.ndarray:
 
 def strategy(centre: np.ndarray, spread: np.ndarray, rng: np.random.Generator) -> cma.CMAEvolutionStrategy:
     """An evolution strategy over flat weights, POPULATION at a time, around a centre."""
+    import cma  # it imports matplotlib, which takes half a second
+
     options = {
         "CMA_stds": spread.ravel(),
         "CMA_diagonal": True,
