@@ -6,6 +6,7 @@ spread of its own, and no matrix is decomposed, so results do not depend on the 
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -60,7 +61,9 @@ def shaped(flat: np.ndarray) -> np.ndarray:
 
 def strategy(centre: np.ndarray, spread: np.ndarray, rng: np.random.Generator) -> cma.CMAEvolutionStrategy:
     """An evolution strategy over flat weights, POPULATION at a time, around a centre."""
-    import cma  # it imports matplotlib, which takes half a second
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # where there is no matplotlib, which it does not need
+        import cma  # half a second with matplotlib: only where a search begins
 
     options = {
         "CMA_stds": spread.ravel(),
