@@ -32,6 +32,7 @@ from learned_schedulers.blocks.before_allocation.learned_search import SHIPPED
 from learned_schedulers.blocks.before_allocation.learned_search import read as read_weights
 from learned_schedulers.blocks.before_allocation.measured import Effort
 from learned_schedulers.blocks.run.native import Native
+from learned_schedulers.files import replacing
 from pipeline.lab.rows import parts, results
 
 LONG = Effort(rounds=50, trials=40, displacements=4)
@@ -68,7 +69,7 @@ def _search(path: Path, work: Path, candidates: int) -> None:
     facts: dict[str, Any] = {"path": str(path.resolve())}
     with Bench() as bench:
         of = subject(path)
-        standing, default = bench.emitters["kept"], bench.emitters["default"]
+        standing, default = bench.standing, bench.default
         try:
             where = conditions(of, bench.native, default)
         except NotRunning as error:
@@ -96,16 +97,15 @@ def _search(path: Path, work: Path, candidates: int) -> None:
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps(content))
-    part.replace(path)
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(content))
 
 
 def _ratios(
     of: Subject, bench: Bench, where: Conditions, orders: dict[str, np.ndarray], processes: int
 ) -> dict[str, list[float]]:
     """Ratios to the default of each form, one for each process: orders, LLVM's schedulers, and the default again."""
-    standing, default = bench.emitters["kept"], bench.emitters["default"]
+    standing, default = bench.standing, bench.default
     forms = {name: of.image(standing, order) for name, order in orders.items()}
     forms |= {f"llvm {scheduler}": of.image(emitter) for scheduler, emitter in bench.emitters.items()}
     forms |= {"control": of.image(default)}

@@ -10,6 +10,8 @@ import re
 
 import llvmlite.binding as llvm
 
+from learned_schedulers.blocks.before_allocation.llvm_child import name_results
+
 _NAME = r'%(?:"(?:[^"\\]|\\.)*"|[-\w$.]+)'
 _CAST = re.compile(rf"^  ({_NAME}) = bitcast ptr (\S+) to ptr$", re.MULTILINE)
 _OFFSET = re.compile(
@@ -27,11 +29,7 @@ def named(text: str) -> str:
     """
     module = llvm.parse_assembly(text)
     module.verify()
-    for function in module.functions:
-        for block in function.blocks:
-            for instruction in block.instructions:
-                if not instruction.name and str(instruction.type) != "void":
-                    instruction.name = "v"  # LLVM adds a number
+    name_results(module)
     return str(module)
 
 

@@ -127,8 +127,7 @@ def _judges(place: Mapping[str, str], members: Sequence[Measured], bootstrap: Cl
             "cost": [cost(of) for of in counts],
             "instructions": [of.instructions for of in counts],
             "spills_and_reloads": [of.spills + of.reloads for of in counts],
-            "itself": half,
-        }
+        } | ({"itself": half} if first != last else {})
         for name, of_judge in judges.items():
             usable = len(samples) > 2 and np.ptp(of_judge) > 0 and np.ptp(cycles) > 0
             values[name].append(float(spearmanr(of_judge, cycles)[0]) if usable else np.nan)

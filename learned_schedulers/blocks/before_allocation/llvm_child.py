@@ -32,11 +32,7 @@ def read(content: bytes, aliases: bool) -> str:
     """Verified code as text in which every result has a name; with aliases, pairs of accesses go to standard error."""
     module = _parsed(content)
     module.verify()
-    for function in module.functions:
-        for block in function.blocks:
-            for instruction in block.instructions:
-                if not instruction.name and str(instruction.type) != "void":
-                    instruction.name = "v"  # LLVM adds a number
+    name_results(module)
     if not aliases:
         return str(module)
     for option in ("-print-all-alias-modref-info", "-evaluate-aa-metadata"):
@@ -46,6 +42,15 @@ def read(content: bytes, aliases: bool) -> str:
     manager.add_aa_eval_pass()
     manager.run(module, builder)
     return str(module)
+
+
+def name_results(module: llvm.ModuleRef) -> None:
+    """Give each result without a name one."""
+    for function in module.functions:
+        for block in function.blocks:
+            for instruction in block.instructions:
+                if not instruction.name and str(instruction.type) != "void":
+                    instruction.name = "v"  # LLVM adds a number
 
 
 def emit(content: bytes, machine: llvm.TargetMachine, form: str) -> bytes:

@@ -39,22 +39,15 @@ _WIDTH = 4.0  # instructions that a cycle issues
 _LOAD, _STORE = OPCODES.index("load"), OPCODES.index("store")
 
 
-def follow(
-    problem: Problem, weights: np.ndarray, noise: float = 0.0, rng: np.random.Generator | None = None
-) -> np.ndarray:
-    """The order of a block, (n,), by weights (PARTS, len(FEATURES)).
-
-    noise: of this scale, of a Gumbel distribution, is added to every instruction's priority, once; it needs rng.
-    """
-    n = len(problem.folded)
-    shifts = np.zeros(n) if rng is None else noise * rng.gumbel(size=n)
+def follow(problem: Problem, weights: np.ndarray) -> np.ndarray:
+    """The order of a block, (n,), by weights (PARTS, len(FEATURES))."""
     after = true_columns(problem.precedes)
     cycles = CYCLES[problem.opcode].astype(np.float64)
     readers = transposed(problem.values.reads, len(problem.values.stays))
     kinds = np.where(problem.opcode == _LOAD, 1, np.where(problem.opcode == _STORE, 2, 0))
     return _follow(
         problem.values, readers, after, cycles, kinds, problem.folded, np.array(problem.limits, float),
-        np.ascontiguousarray(weights, float), shifts,
+        np.ascontiguousarray(weights, float),
     )  # fmt: skip
 
 
@@ -68,7 +61,6 @@ def _follow(
     folded: np.ndarray,
     limits: np.ndarray,
     weights: np.ndarray,
-    shifts: np.ndarray,
 ) -> np.ndarray:
     n, n_values = len(cycles), len(values.stays)
     height = np.zeros(n)
@@ -140,7 +132,7 @@ def _follow(
                 enabled += missing[k] == 1
             feature[13] = np.log1p(enabled)
             feature[16] = folded[i]
-            score = shifts[i]
+            score = 0.0
             for f in range(len(feature)):
                 score += now[f] * feature[f]
             if score > best_score or (score == best_score and i < best):

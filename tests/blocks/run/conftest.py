@@ -1,10 +1,4 @@
-from collections.abc import Iterator
-
-import pytest
-
 from learned_schedulers.blocks.run.machine_code import assemble
-from learned_schedulers.blocks.run.native import Native
-from learned_schedulers.blocks.run.oracle import OracleError
 from learned_schedulers.blocks.run.verification import Block
 from learned_schedulers.blocks.run.verification_settings import Verification
 
@@ -37,13 +31,3 @@ def block(text: str, source: str = "made", address: int = 0x401230) -> Block:
     # A distinct id for distinct code, like the hash in the corpus.
     block_id = code.hex().ljust(32, "0")[-32:]
     return Block(block_id, source, "integer", len(decode_block(code)), code, address, True)
-
-
-@pytest.fixture(scope="session")
-def native() -> Iterator[Native]:
-    try:
-        executor = Native()
-    except OracleError as error:
-        pytest.skip(f"this machine has no native oracle: {error}")
-    with executor:
-        yield executor
