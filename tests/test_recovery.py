@@ -29,6 +29,13 @@ def make(output: str) -> None:
     record("metadata", output, {"endtime": path.stat().st_mtime})
 
 
+def wait_for_the_program(process: subprocess.Popen) -> None:
+    """`Popen` returns as the kernel replaces the child's memory: for a moment its command line reads as empty."""
+    command_line = Path("/proc", str(process.pid), "cmdline")
+    while not command_line.read_bytes():
+        time.sleep(0.01)
+
+
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -72,6 +79,7 @@ def test_jobs_of_a_killed_run_are_stopped_and_no_others() -> None:
     bystander = subprocess.Popen(sleep)
     job = subprocess.Popen(["bash", "-c", "set -euo pipefail; sleep 60; : python -m pipeline train"])
     try:
+        wait_for_the_program(job)
         assert recover() == ["Stopped the jobs of a killed run."]
         job.wait(5)
         assert bystander.poll() is None
@@ -86,7 +94,7 @@ def test_a_running_snakemake_is_let_alone(folder: Path) -> None:
     script.write_text("import time\ntime.sleep(60)\n")
     process = subprocess.Popen([sys.executable, str(script)])
     try:
-        time.sleep(0.2)
+        wait_for_the_program(process)
         with pytest.raises(RuntimeError, match=str(process.pid)):
             recover()
     finally:
