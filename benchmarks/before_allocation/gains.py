@@ -69,16 +69,15 @@ def _search(path: Path, work: Path, candidates: int) -> None:
     facts: dict[str, Any] = {"path": str(path.resolve())}
     with Bench() as bench:
         of = subject(path)
-        standing, default = bench.standing, bench.default
         try:
-            where = conditions(of, bench.native, default)
+            where = conditions(of, bench.native, bench.emitter)
         except NotRunning as error:
             _write(work / f"{of.name}.json", {**facts, "left_out": str(error)})
             return
         facts["conditions"] = where.record
-        facts["default"] = of.counts(default)
+        facts["default"] = of.counts(bench.emitter)
         facts["instructions"] = len(of.block.items)
-        stand = Stand(of, where, bench.native, standing, default, SEED)
+        stand = Stand(of, where, bench.native, bench.emitter, SEED)
         learned = read_weights()
         ordered = list(of_one_candidate(of.problem, learned, SEED))
         if sum(facts["default"][1:]):  # where nothing is spilled, one candidate is tried
@@ -87,7 +86,7 @@ def _search(path: Path, work: Path, candidates: int) -> None:
         rng = np.random.default_rng(SEED)
         picked = sorted(rng.permutation(len(stand.judged))[:_SAMPLES].tolist())
         orders |= {f"sample {k}": stand.judged[i] for k, i in enumerate(picked)}
-        facts["counts"] = {name: of.counts(standing, order) for name, order in orders.items()}
+        facts["counts"] = {name: of.counts(bench.emitter, order) for name, order in orders.items()}
         facts["seconds"] = {f"{each.method} {each.candidates}": each.seconds for each in ordered}
         facts["confirmed"] = {
             name: bool(ratio < _CONFIRMED) for name, (ratio, *_) in _ratios(of, bench, where, orders, 1).items()
@@ -105,11 +104,11 @@ def _ratios(
     of: Subject, bench: Bench, where: Conditions, orders: dict[str, np.ndarray], processes: int
 ) -> dict[str, list[float]]:
     """Ratios to the default of each form, one for each process: orders, LLVM's schedulers, and the default again."""
-    standing, default = bench.standing, bench.default
-    forms = {name: of.image(standing, order) for name, order in orders.items()}
+    forms = {name: of.image(bench.emitter, order) for name, order in orders.items()}
     forms |= {f"llvm {scheduler}": of.image(emitter) for scheduler, emitter in bench.emitters.items()}
-    forms |= {"control": of.image(default)}
-    base = of.image(default)
+    forms["learned_unscheduled"] = of.image(bench.emitters["unscheduled"], orders["learned 1"])
+    forms["control"] = of.image(bench.emitter)
+    base = of.image(bench.emitter)
     ratios: dict[str, list[float]] = {name: [] for name in forms}
     names = list(forms)
     for process in range(processes):

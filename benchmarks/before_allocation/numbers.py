@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
+from benchmarks.before_allocation.shares import SHARES, loads_and_others, shares, slopes
 from learned_schedulers.blocks.before_allocation.cost import cost
 from learned_schedulers.blocks.before_allocation.counts import Counts
 from pipeline.lab.clusters import ClusterBootstrap
@@ -83,6 +84,8 @@ def rows(place: Mapping[str, str], every: Sequence[Measured], table: pd.DataFram
             beyond = np.expm1(worst) - np.expm1(of_control)
             yield row(of_set, Quantity("slower", "difference", "control"), beyond, n=len(members), method="chosen")
         yield from _judges(of_set, members, bootstrap)
+        if not fitting and (longest := _longest(logs)) is not None:
+            yield from _shares(of_set, members, longest, logs[longest].mean(0), bootstrap)
 
 
 def _logs(members: Sequence[Measured]) -> dict[str, np.ndarray]:
@@ -90,16 +93,39 @@ def _logs(members: Sequence[Measured]) -> dict[str, np.ndarray]:
     forms = sorted({form for each in members for of in each.ratios.values() for form in of if "sample" not in form})
     series = sorted(members[0].ratios)
     logs = {form: np.array([[each.log(number, form) for each in members] for number in series]) for form in forms}
-    longest = max((form for form in forms if form.startswith("learned_evolution ")), key=_candidates, default=None)
-    if longest is not None:
+    if (longest := _longest(forms)) is not None:
         is_better = np.array([each.facts["confirmed"].get(longest, False) for each in members])
         name, _, candidates = longest.partition(" ")
         logs[f"{name}_or_default {candidates}"] = np.where(is_better, logs[longest], logs["control"])
     return logs
 
 
-def _candidates(form: str) -> int:
-    return int(form.rpartition(" ")[2])
+def _longest(forms: Iterable[str]) -> str | None:
+    """The learned search of most candidates."""
+    searches = (form for form in forms if form.startswith("learned_evolution "))
+    return max(searches, key=lambda form: int(form.rpartition(" ")[2]), default=None)
+
+
+def _shares(
+    place: Mapping[str, str], members: Sequence[Measured], form: str, logs: np.ndarray, bootstrap: ClusterBootstrap
+) -> Iterator[Row]:
+    """Parts of what a form saves, in ratios whose product is its own."""
+    samples, of_form, of_default = [], [], []
+    for each in members:
+        default, counts = each.facts["default"], each.facts["counts"]
+        names = [name for name in counts if name.startswith("sample ")]
+        cycles = np.array([np.mean([each.log(series, name) for series in each.ratios]) for name in names])
+        samples.append((np.array([loads_and_others(counts[name], default) for name in names]), cycles))
+        of_form.append(loads_and_others(counts[form], default))
+        of_default.append(loads_and_others(default, default))
+    slope = slopes(samples)
+    method, candidates = form.split(" ")
+    for name, parts in zip(SHARES, shares(np.array(of_form), np.array(of_default), logs, slope).T, strict=True):
+        _, over_all = bootstrap.estimates(parts[None])
+        numbers = np.exp([over_all.value, over_all.low, over_all.high]).tolist()
+        which = {**place, "method": method, "decoder": f"candidates_{candidates}"}
+        quantity = Quantity("cycles_explained", "ratio", DEFAULT, judge=name)
+        yield row(which, quantity, *numbers, n=over_all.n, over="projects")
 
 
 def _ratio(

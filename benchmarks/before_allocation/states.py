@@ -109,22 +109,22 @@ def _compared(path: Path, states: int, draws: int) -> Outcome:
     of = subject(path)
     with Bench() as bench:
         try:
-            conditions(of, bench.native, bench.default)
+            conditions(of, bench.native, bench.emitter)
         except NotRunning as error:
             return Outcome(of.name, str(error), 0, 0, 0, 0, "", None)
         rng = np.random.default_rng(SEED)
         orders = [method(of.problem, rng) for method in METHODS.values()]
         orders.append(follow(of.problem, rng.normal(size=(PARTS, len(FEATURES)))))
-        default = of.image(bench.default)
+        default = of.image(bench.emitter)
         references = [default, default, *(of.image(bench.emitters[name]) for name in _REFERENCES)]
-        forms = [of.image(bench.standing, order) for order in [None, *orders]]
+        forms = [of.image(bench.emitter, order) for order in [None, *orders]]
         ran = _run(of, bench, references, forms, states, draws)
         control = _control(of, rng)
         if ran.undefined > ran.ran:
             return Outcome(of.name, "most of its states are undefined", 0, 0, 0, 0, "", None)
         noticed = None
         if control is not None:
-            noticed = _run(of, bench, references, [of.image(bench.standing, control)], states, draws).different > 0
+            noticed = _run(of, bench, references, [of.image(bench.emitter, control)], states, draws).different > 0
     return Outcome(of.name, "", ran.equal + ran.different, ran.different, ran.ran, ran.undefined, ran.reason, noticed)
 
 

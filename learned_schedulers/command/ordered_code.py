@@ -9,13 +9,12 @@ from typing import Any, Literal, NamedTuple
 
 from tqdm import tqdm
 
-from learned_schedulers.blocks.before_allocation import by_clang, chosen, users_code
-from learned_schedulers.blocks.before_allocation.chosen import Choice
+from learned_schedulers.blocks.before_allocation import by_clang, users_code
+from learned_schedulers.blocks.before_allocation.chosen import Choice, chosen
 from learned_schedulers.blocks.before_allocation.counts import Counts
 from learned_schedulers.blocks.before_allocation.functions import functions
-from learned_schedulers.blocks.before_allocation.llvm import LlvmError
-from learned_schedulers.blocks.before_allocation.llvm_child import SCHEDULERS
-from learned_schedulers.blocks.before_allocation.ordering import Compiled, Compiler, Limits, Searched, search
+from learned_schedulers.blocks.before_allocation.llvm import Emitter, LlvmError
+from learned_schedulers.blocks.before_allocation.ordering import Compiled, Limits, Searched, compiled, search
 from learned_schedulers.blocks.before_allocation.proof import NotProven, prove
 from learned_schedulers.blocks.read.document import Fault
 from learned_schedulers.blocks.read.unreadable import Unreadable, printable
@@ -74,25 +73,20 @@ def _ordered(file: Path, output: Path | None, job: CodeJob) -> Result:
     ends = math.inf if job.seconds is None else time.monotonic() + job.seconds
     limits = Limits(job.evaluations, ends, job.every)
     try:
-        with Compiler(job.processor) as compiler:
-            default, standing = compiler.by_default(code, name), compiler.as_it_stands(code, name)
-            searched = _searched(code, default, standing, job, limits, name)
-            text = chosen.text_of(code, searched)
-            prove(code, text, {key: dag for function in searched for key, dag in function.dags.items()})
-            users_code.read(text.encode(), name)  # LLVM's verifier
-            new = compiler.as_it_stands(text, name)
-            if form in ("ll", "bc"):
-                choice = chosen.whole(code, default, new, text, "")
-            else:
-                choice = chosen.for_assembly(code, default, new, text)
+        with Emitter(processor=job.processor) as emitter:
+            before = compiled(emitter, code, name)
+            searched = _searched(code, before, job, limits, name)
+            choice = chosen(code, before, searched, emitter, name)
+            prove(code, choice.text, {key: dag for function in searched for key, dag in function.dags.items()})
+            users_code.read(choice.text.encode(), name)  # LLVM's verifier
             if output is not None:
-                same = choice.is_default and form in ("ll", "bc") and users_code.is_bitcode(content) == (form == "bc")
-                write(content if same else _written(choice, form, compiler, name), output, file)
+                same = not choice.ordered and form in ("ll", "bc") and users_code.is_bitcode(content) == (form == "bc")
+                write(content if same else _written(choice, form, emitter, name), output, file)
     except LlvmError as error:
         raise Unreadable(str(error).removeprefix(f"{name}: "), "compile it by clang, which may say more") from error
     except NotProven as error:
         raise Unreadable(f"defect: {error}", "it stays as it was; please report it") from error
-    return _result(file, output, form, job, default, searched, choice)
+    return _result(file, output, form, job, before.counts, searched, choice)
 
 
 def _form(file: Path, output: Path | None) -> Form:
@@ -118,26 +112,24 @@ def _content_of(file: Path, job: CodeJob) -> bytes:
     return by_clang.bitcode(file, by_clang.options(job.by_clang))
 
 
-def _searched(
-    code: str, default: Compiled, standing: Compiled, job: CodeJob, limits: Limits, name: str
-) -> list[Searched]:
+def _searched(code: str, before: Compiled, job: CodeJob, limits: Limits, name: str) -> list[Searched]:
     """The searched functions in the sequence of the file, with a progress bar where stderr is a terminal."""
     searched = []
-    total = sum(limits.every or counts.spills + counts.reloads > 0 for counts in default.counts.values())
+    total = sum(limits.every or counts.spills + counts.reloads > 0 for counts in before.counts.values())
     with tqdm(total=total, desc=name, unit="function", leave=False, disable=None) as progress:
-        for function in search(code, default, standing, job.processor, limits, job.seed):
+        for function in search(code, before, job.processor, limits, job.seed):
             searched.append(function)
             progress.update()
     places = {function.symbol: number for number, function in enumerate(functions(code))}
     return sorted(searched, key=lambda function: places[function.name])
 
 
-def _written(choice: Choice, form: Form, compiler: Compiler, name: str) -> bytes:
+def _written(choice: Choice, form: Form, emitter: Emitter, name: str) -> bytes:
     if form == "ll":
         return choice.text.encode()
     if form == "bc":
-        return compiler.bitcode(choice.text, name)
-    return choice.assembly.encode() if form == "s" else chosen.object_of(choice, compiler, name)
+        return emitter.bitcode(choice.text, name)
+    return choice.compiled.assembly.encode() if form == "s" else emitter.object_file(choice.text, name)
 
 
 def _result(
@@ -145,46 +137,44 @@ def _result(
     output: Path | None,
     form: Form,
     job: CodeJob,
-    default: Compiled,
+    before: dict[str, Counts],
     searched: list[Searched],
     choice: Choice,
 ) -> Result:
     """What is said of a file, to people and as JSON."""
-    names = [function.name for function in searched if function.name in default.counts]
+    after = choice.compiled.counts
+    names = [function.name for function in searched if function.name in before]
     faults = [Fault(f"{f.name}", reason, "it is compiled as it is") for f in searched for reason in f.reasons]
-    changed = [name for name in default.counts if choice.counts[name] != default.counts[name]]
-    before, after = _sum(default.counts), _sum(choice.counts)
+    changed = [name for name in before if after[name] != before[name]]
+    total, new_total = _sum(before), _sum(after)
     report: dict[str, Any] = {
         "file": str(file),
         "format": "llvm",
         "out": None if output is None else str(output),
         "for": job.processor,
         "evaluations": job.evaluations,
-        "default": before._asdict(),
-        "new": after._asdict(),
+        "default": total._asdict(),
+        "new": new_total._asdict(),
         "functions": [
             {
                 "name": name,
                 "searched": name in names,
                 "ordered": name in choice.ordered,
                 "default": counts._asdict(),
-                "new": choice.counts[name]._asdict(),
+                "new": after[name]._asdict(),
             }
-            for name, counts in default.counts.items()
+            for name, counts in before.items()
         ],
-        "whole": choice.whole,
         "faults": [fault._asdict() for fault in faults],
     }
     lines = [
-        f"{file}: {len(default.counts):,} functions, {len(names):,} searched, {len(choice.ordered):,} "
-        f"compiled in a new order; {_change(before, after)} (for {job.processor}, {job.evaluations} evaluations each)"
+        f"{file}: {len(before):,} functions, {len(names):,} searched, {len(choice.ordered):,} in a new order; "
+        f"{_change(total, new_total)} (for {job.processor}, {job.evaluations} evaluations each)"
     ]
-    lines += [f"  {printable(name)}: {_change(default.counts[name], choice.counts[name])}" for name in changed[:_SHOWN]]
+    lines += [f"  {printable(name)}: {_change(before[name], after[name])}" for name in changed[:_SHOWN]]
     if len(changed) > _SHOWN:
         lines.append(f"  and {len(changed) - _SHOWN} more; --json lists them")
-    if choice.whole:
-        lines.append(f"  one scheduler compiles the whole file: {choice.whole}")
-    if choice.is_default:
+    if not choice.ordered:
         lines.append("  nothing is better than LLVM's default: the code is as it was")
     elif output is not None and form in ("ll", "bc"):
         lines += _clang_lines(output)
@@ -192,16 +182,14 @@ def _result(
 
 
 def _clang_lines(output: Path) -> list[str]:
-    """How to compile intermediate code so that its order stays."""
+    """How to compile intermediate code so that no pass of clang changes its order first."""
     import llvmlite.binding  # slow to import
 
-    words = [word for option in SCHEDULERS["kept"] for word in ("-mllvm", option)]
-    version = llvmlite.binding.llvm_version_info[0]
     return [
-        "  to keep the order:",
-        f"    clang -O3 -Xclang -disable-llvm-passes {' '.join(words)} -c {output}",
-        f"  clang has to be version {version} or later; without one, write -o {output.with_suffix('.o')}, "
-        "where each function also has the better scheduler",
+        "  to compile it:",
+        f"    clang -O3 -Xclang -disable-llvm-passes -c {output}",
+        f"  clang has to be version {llvmlite.binding.llvm_version_info[0]} or later; without one, write -o "
+        f"{output.with_suffix('.o')}",
     ]
 
 

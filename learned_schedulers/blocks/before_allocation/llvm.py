@@ -44,8 +44,8 @@ def read(content: bytes, name: str, aliases: bool = True) -> Code:
 class Emitter:
     """A process that compiles one code after the other at -O3."""
 
-    def __init__(self, scheduler: str = "kept", processor: str = "host") -> None:
-        """scheduler: of `llvm_child.SCHEDULERS`; "kept" emits instructions in the order in which they stand.
+    def __init__(self, scheduler: str = "default", processor: str = "host") -> None:
+        """scheduler: of `llvm_child.SCHEDULERS`; "default" begins with the order in which instructions stand.
 
         processor: a name of LLVM's for x86-64, or host.
         """

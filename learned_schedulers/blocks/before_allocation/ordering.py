@@ -1,8 +1,8 @@
 """Functions of intermediate code -> orders of their blocks that LLVM compiles to less code, by its own counts.
 
-A function is searched block after block, from the order in which it stands and the learned one (`learned_search`), and
-compiled alone: a few milliseconds for each order. At the end the whole module is compiled, by LLVM's default scheduling
-and in the new orders: a function has the better of both, so none is worse than LLVM's default by these counts.
+LLVM compiles every order by its default scheduling, which begins with the order in which instructions stand, and keeps
+most of it. A function is searched block after block, from the order in which it stands and the learned ones
+(`learned_search`), and compiled alone: a few milliseconds for each order.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Limits(NamedTuple):
 
     evaluations: int  # orders that are compiled, for each function
     ends: float = math.inf  # time.monotonic() at which it takes what it has
-    every: bool = False  # also functions that LLVM's default compiles without spills and reloads
+    every: bool = False  # also functions that LLVM compiles without spills and reloads
 
 
 class Searched(NamedTuple):
@@ -58,48 +58,18 @@ class Compiled(NamedTuple):
     assembly: str
     counts: dict[str, Counts]
 
-    def cost(self) -> float:
-        """Of all functions."""
-        return sum(map(cost, self.counts.values()))
+
+def compiled(emitter: Emitter, text: str, name: str) -> Compiled:
+    """A module, compiled. Raises LlvmError that names the file."""
+    assembly = emitter.assembly(text, name)
+    return Compiled(assembly, counts(assembly))
 
 
-class Compiler:
-    """LLVM's default scheduling, and the order in which instructions stand."""
-
-    def __init__(self, processor: str) -> None:
-        self._default, self._standing = Emitter("default", processor), Emitter("kept", processor)
-
-    def __enter__(self) -> Compiler:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for emitter in (self._default, self._standing):
-            emitter.__exit__()
-
-    def by_default(self, text: str, name: str) -> Compiled:
-        """Raises LlvmError that names the file."""
-        return _compiled(self._default, text, name)
-
-    def as_it_stands(self, text: str, name: str) -> Compiled:
-        """Raises LlvmError that names the file."""
-        return _compiled(self._standing, text, name)
-
-    def bitcode(self, text: str, name: str) -> bytes:
-        """Raises LlvmError that names the file."""
-        return self._standing.bitcode(text, name)
-
-    def object_file(self, text: str, name: str, default: bool) -> bytes:
-        """The ELF file. Raises LlvmError that names the file."""
-        return (self._default if default else self._standing).object_file(text, name)
-
-
-def search(
-    text: str, default: Compiled, standing: Compiled, processor: str, limits: Limits, seed: int
-) -> Iterator[Searched]:
+def search(text: str, standing: Compiled, processor: str, limits: Limits, seed: int) -> Iterator[Searched]:
     """Each function that is worth it, or that has blocks which must stay, in any sequence.
 
-    default, standing: the module by LLVM's default and in the order in which it stands. Without a limit of time, the
-    same seed gives the same orders, whatever the number of processes.
+    standing: the module as it stands. Without a limit of time, the same seed gives the same orders, whatever the
+    number of processes.
     """
     effects, parts = Effects(text), Parts(text)
     stop, emitters = Event(), SimpleQueue[Emitter]()
@@ -114,14 +84,14 @@ def search(
         finally:
             emitters.put(emitter)
 
-    every = [Emitter("kept", processor) for _ in range(workers)]
+    every = [Emitter(processor=processor) for _ in range(workers)]
     for emitter in every:
         emitters.put(emitter)
     pool = ThreadPoolExecutor(workers)
     try:
         tasks = []
         for number, function in enumerate(functions(text)):
-            if (before := default.counts.get(function.symbol)) is None or function.symbol not in standing.counts:
+            if (before := standing.counts.get(function.symbol)) is None:
                 yield Searched(function.symbol, [], {}, ["LLVM writes no code for it, or not under its name"])
             elif limits.every or before.spills or before.reloads:
                 tasks.append(pool.submit(task, number, function))
@@ -240,8 +210,3 @@ class _Judge:
 
 def _block(block: Block) -> str:
     return f"block {block.label or 'entry'}"
-
-
-def _compiled(emitter: Emitter, text: str, name: str) -> Compiled:
-    assembly = emitter.assembly(text, name)
-    return Compiled(assembly, counts(assembly))

@@ -21,8 +21,9 @@ EXPERIMENTS = ("before_allocation", "before_allocation_development")
 DEFAULT = "llvm default"
 METHODS = {  # in the table's sequence
     "learned": "**the learned order**",
-    "input_order": "as it stands: the source's order",
-    "llvm source": "LLVM, `source` with the machine scheduler",
+    "learned_unscheduled": "the learned order, and nothing else schedules",
+    "llvm unscheduled": "the source's order, and nothing else schedules",
+    "llvm source": "LLVM, `source` and the machine scheduler",
     "llvm list-burr": "LLVM, `list-burr`",
     "llvm list-hybrid": "LLVM, `list-hybrid`",
     "llvm list-ilp": "LLVM, `list-ilp`",

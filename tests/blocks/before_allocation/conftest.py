@@ -11,6 +11,6 @@ from learned_schedulers.blocks.before_allocation import llvm
 
 @pytest.fixture(scope="session")
 def emitter() -> Iterator[llvm.Emitter]:
-    """Compiles in the order in which instructions stand, for the least processor of x86-64."""
-    with llvm.Emitter("kept", "x86-64") as process:
+    """Compiles by LLVM's default scheduling, for the least processor of x86-64."""
+    with llvm.Emitter(processor="x86-64") as process:
         yield process

@@ -104,7 +104,7 @@ FUNCTIONS = list(functions(CODE.text))
 
 @pytest.fixture(scope="module")
 def emitter() -> Iterator[llvm.Emitter]:
-    with llvm.Emitter("kept", "x86-64") as emitter:
+    with llvm.Emitter(processor="x86-64") as emitter:
         yield emitter
 
 

@@ -42,7 +42,7 @@ def test_the_order_of_the_text_is_the_order_of_the_assembly() -> None:
     later = [names[f"%{letter}{i}"] for i in range(VALUES) for letter in "axyst"]
     first = [names[f"%{letter}{i}"] for i in range(VALUES) for letter in "axy"]
     first += [names[f"%{letter}{i}"] for letter in "st" for i in range(VALUES)]
-    with llvm.Emitter("kept", "x86-64") as emitter:
+    with llvm.Emitter("unscheduled", "x86-64") as emitter:
         together, near = (
             emitter.assembly(reordered(code.text, [(block, np.array([*order, names["%u"]]))]), "sums.ll")
             for order in (first, later)
