@@ -84,6 +84,7 @@ def rows(place: Mapping[str, str], every: Sequence[Measured], table: pd.DataFram
             beyond = np.expm1(worst) - np.expm1(of_control)
             yield row(of_set, Quantity("slower", "difference", "control"), beyond, n=len(members), method="chosen")
         yield from _judges(of_set, members, bootstrap)
+        yield _time(of_set, members)
         if not fitting and (longest := _longest(logs)) is not None:
             yield from _shares(of_set, members, longest, logs[longest].mean(0), bootstrap)
 
@@ -98,6 +99,13 @@ def _logs(members: Sequence[Measured]) -> dict[str, np.ndarray]:
         name, _, candidates = longest.partition(" ")
         logs[f"{name}_or_default {candidates}"] = np.where(is_better, logs[longest], logs["control"])
     return logs
+
+
+def _time(place: Mapping[str, str], members: Sequence[Measured]) -> Row:
+    """Of the learned order: the median over functions."""
+    times = [1e6 * each.facts["seconds"]["learned 1"] / each.facts["instructions"] for each in members]
+    quantity = Quantity("microseconds_per_instruction", unit="microseconds")
+    return row(place, quantity, float(np.median(times)), n=len(times), method="learned")
 
 
 def _longest(forms: Iterable[str]) -> str | None:

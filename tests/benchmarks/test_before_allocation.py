@@ -36,6 +36,8 @@ def work(tmp_path: Path) -> Path:
     for name, (learned, evolved) in ratios.items():
         counts = {f"sample {k}": [100 + k * k, k, k] for k in range(5)} | {"learned_evolution 10": [100, 0, 0]}
         facts = {
+            "instructions": 50,
+            "seconds": {"learned 1": 1e-4},
             "default": [100, 0 if name == "c" else 5, 0],
             "counts": counts,
             "confirmed": {"learned_evolution 10": learned < 1},
@@ -62,6 +64,8 @@ def test_rows(work: Path) -> None:
     assert over_all["test", "chosen", "none", "slower", "control"] == pytest.approx(0.0)
     assert over_all["test_fitting", "learned_evolution", "candidates_10", "cycles", "llvm default"] == 1.0
     correlations = frame[(frame.metric == "rank_correlation") & (frame.set == "test")].set_index("judge")["value"]
+    of_time = frame[(frame.metric == "microseconds_per_instruction") & (frame.set == "test")]
+    assert of_time.value.tolist() == pytest.approx([2.0])
     explained = frame[(frame.metric == "cycles_explained") & (frame.set == "test")].set_index("judge")["value"]
     assert explained.prod() == pytest.approx(np.sqrt(0.8 * 1.1)) and explained["spills_and_reloads"] < 1
     assert correlations["cost"] == pytest.approx(1.0)

@@ -11,7 +11,7 @@ from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.numbers import count, number
 from pipeline.lab.page.tables import Table
 
-_FORMS = ("input_order 1", "learned 1", "learned_evolution 10", "learned_evolution 100", "learned_evolution 1000")
+_FORMS = ("llvm unscheduled", "learned 1", "learned_evolution 10", "learned_evolution 100", "learned_evolution 1000")
 _BY = {"project": "Project", "kind": "Kind"}
 
 
@@ -44,6 +44,8 @@ def _table(rows: pd.DataFrame, heading: str) -> Table:
 
 
 def _heading(form: str) -> str:
+    if form in METHODS:
+        return METHODS[form]
     method, _, candidates = form.partition(" ")
-    name = METHODS[method].strip("*").partition(":")[0]
+    name = METHODS[method].strip("*")
     return name if candidates == "1" else f"{name}, {int(candidates):,}"

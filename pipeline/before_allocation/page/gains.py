@@ -51,6 +51,7 @@ _SEARCHES = {
 }
 _three = partial(number, digits=3)
 _ratio = partial(spread, write=_three)
+_TIME = "microseconds_per_instruction"
 _OF_DEFAULT = {"comparison": "ratio", "baseline": DEFAULT}
 
 
@@ -73,6 +74,8 @@ def section(evidence: Evidence) -> dict[str, Any]:
         "table": table(columns, sorted(every, key=lambda line: _place(line.place)), right=1),
         "learning": _learning(cycles),
         "judges": _judges(rows),
+        "shares": _shares(rows),
+        "time": {row["set"]: row["value"] for _, row in rows[rows["metric"] == _TIME].iterrows()},
         "figures": drawings(
             before_allocation_candidates=(by_candidates, shown[shown["set"] == spilling[0]] if spilling else shown)
         ),
@@ -110,6 +113,22 @@ def _judges(rows: pd.DataFrame) -> Any:
     ]
     judged = rows[(rows["metric"] == "rank_correlation") & ~rows["set"].str.endswith("fitting")]
     return table(columns, lines(judged, ["set", "judge"], {"judge": list(names)}), right=2)
+
+
+def _shares(rows: pd.DataFrame) -> Any:
+    """Parts of what the longest search saves."""
+    names = {
+        "spills_and_reloads": "spills and reloads",
+        "other_instructions": "other instructions: copies, addresses, constants",
+        "rest": "the rest: latency, front end, places in memory",
+    }
+    columns: list[Column] = [
+        ("Set", of("set")),
+        ("Explained by", of("judge", names.__getitem__)),
+        ("Cycles over LLVM's default", metric(_ratio, "cycles_explained", **_OF_DEFAULT)),
+    ]
+    explained = rows[rows["metric"] == "cycles_explained"]
+    return table(columns, lines(explained, ["set", "judge"], {"judge": list(names)}), right=2)
 
 
 def by_candidates(rows: pd.DataFrame) -> Figure:
