@@ -25,17 +25,15 @@ from tqdm import tqdm
 from benchmarks.before_allocation.bench import PROCESSOR, SEED, Bench
 from benchmarks.before_allocation.numbers import of_parts as parts_of
 from benchmarks.before_allocation.numbers import read, rows
-from benchmarks.before_allocation.orders import Stand, of_one_candidate, searched
+from benchmarks.before_allocation.orders import LONG, Stand, of_one_candidate, searched
 from benchmarks.before_allocation.subject import Conditions, NotRunning, Subject, conditions, measured, subject
 from benchmarks.publishing import PUBLISHED, publish
 from learned_schedulers.blocks.before_allocation.learned_search import SHIPPED
 from learned_schedulers.blocks.before_allocation.learned_search import read as read_weights
-from learned_schedulers.blocks.before_allocation.measured import Effort
 from learned_schedulers.blocks.run.native import Native
 from learned_schedulers.files import replacing
 from pipeline.lab.rows import parts, results
 
-LONG = Effort(rounds=50, trials=40, displacements=4)
 _PROCESSES = 3  # of a series
 _CONFIRMED = 0.995  # ratio to the default below which an order is kept; otherwise the default is
 _SAMPLES = 24  # orders of a search whose judges are compared

@@ -22,8 +22,10 @@ from learned_schedulers.blocks.run.native import Native
 
 BUDGETS = (1, 10, 100, 1000)  # candidates that a search measures
 FEWER = dict.fromkeys(("random_legal", "randomised_pressure_list", "moves"), 100)  # most candidates of these
+_LEADERS = 12  # of a search's orders that are measured again: the least of many measurements is flattered by noise
 _BATCH = 16  # candidates that are measured together, beside the default
 QUICK = Effort(rounds=20, trials=12, displacements=4)
+LONG = Effort(rounds=50, trials=40, displacements=4)
 
 
 class Ordered(NamedTuple):
@@ -43,15 +45,14 @@ class Stand:
         self.problem = of.problem
         self._default = of.image(emitter)
         self._rng = np.random.default_rng([seed, zlib.crc32(of.name.encode())])
-        self.judged: list[np.ndarray] = []  # all orders so far
+        self.judged: list[np.ndarray] = []  # all orders of searches so far
 
-    def ratios(self, orders: Orders) -> np.ndarray:
+    def ratios(self, orders: Orders, effort: Effort = QUICK) -> np.ndarray:
         """Cycles of each order over the default's, (k,). Raises LlvmError, NotPlaceable and NotMeasured."""
-        self.judged += orders
         parts = []
         for begin in range(0, len(orders), _BATCH):
             forms = [self._of.image(self._emitter, order) for order in orders[begin : begin + _BATCH]]
-            cycles = measured(self._of, self._native, [self._default, *forms], self._where, QUICK, self._rng)
+            cycles = measured(self._of, self._native, [self._default, *forms], self._where, effort, self._rng)
             parts.append(cycles[1:] / cycles[0])
         return np.concatenate(parts)
 
@@ -64,9 +65,9 @@ def of_one_candidate(problem: Problem, learned: Weights, seed: int) -> Iterator[
         began = time.perf_counter()
         order = method(problem, np.random.default_rng(seed))
         yield Ordered(name, 1, order, time.perf_counter() - began)
-    follow(problem, learned.portfolio[0])  # compiles the kernel
+    follow(problem, learned.centre)  # compiles the kernel
     began = time.perf_counter()
-    order = follow(problem, learned.portfolio[0])
+    order = follow(problem, learned.centre)
     yield Ordered("learned", 1, order, time.perf_counter() - began)
 
 
@@ -108,13 +109,15 @@ class _Trace:
 
     def __call__(self, orders: Orders) -> np.ndarray:
         ratios = self._stand.ratios(orders)
+        self._stand.judged += orders
         now = time.perf_counter() - self._began
         for order, ratio in zip(orders, ratios.tolist(), strict=True):
             self._measured.setdefault(order.tobytes(), (order, ratio, now))
         return ratios
 
     def best(self, method: str, budget: int) -> Ordered:
-        """The best of the first orders; equal ones count once."""
+        """The best of the first orders, as another measurement of the leaders says; equal ones count once."""
         first = list(self._measured.values())[:budget]
-        order, _, _ = min(first, key=lambda each: each[1])
+        leaders = [order for order, _, _ in sorted(first, key=lambda each: each[1])[:_LEADERS]]
+        order = leaders[int(np.argmin(self._stand.ratios(leaders, LONG)))]
         return Ordered(method, budget, order, first[-1][2])

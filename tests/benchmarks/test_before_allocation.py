@@ -1,9 +1,8 @@
-"""A portfolio is chosen as brute force would begin it; rows of measurements say what was measured."""
+"""Rows of measurements say what was measured."""
 
 from __future__ import annotations
 
 import json
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -12,21 +11,9 @@ import pytest
 
 from benchmarks.before_allocation.numbers import read, rows
 from benchmarks.before_allocation.shares import shares, slopes
-from benchmarks.before_allocation.training import portfolio
 from pipeline.lab.rows import results
 
 PLACE = {"experiment": "before_allocation", "set": "test", "target": "this_machine"}
-
-
-def test_a_portfolio_is_greedy() -> None:
-    """Its first member is the best alone; each prefix is at most a little worse than the best of its size."""
-    logs = np.random.default_rng(1).normal(size=(30, 8))
-    chosen = portfolio(logs, 3)
-    assert len(set(chosen)) == 3 and chosen[0] == logs.mean(0).argmin()
-    pairs = {pair: logs[:, pair].min(1).mean() for pair in combinations(range(8), 2)}
-    with_first = {pair: value for pair, value in pairs.items() if chosen[0] in pair}
-    assert set(chosen[:2]) == set(min(with_first, key=with_first.__getitem__))
-    assert sorted(portfolio(logs, 20)) == list(range(8))
 
 
 @pytest.fixture

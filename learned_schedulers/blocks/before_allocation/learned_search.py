@@ -28,17 +28,17 @@ _BARREN = 8  # populations without a new order, after which the search gives up:
 
 
 class Weights(NamedTuple):
-    """Weights of a policy that were learned: they are tried first, one after the other; the best is where to go on."""
+    """Weights of a policy: the guess without any search, and how far a search looks around it."""
 
-    portfolio: np.ndarray  # (members, PARTS, len(FEATURES)); the first one is the guess without any search
-    spread: np.ndarray  # (PARTS, len(FEATURES)): standard deviations of the search around a member
+    centre: np.ndarray  # (PARTS, len(FEATURES))
+    spread: np.ndarray  # (PARTS, len(FEATURES)): standard deviations
 
 
 def untrained() -> Weights:
     """Weights that nothing was learned for: the order of the program, and equal spreads."""
-    centre = np.zeros((1, PARTS, len(FEATURES)))
-    centre[0, 0, FEATURES.index("overdue")] = 0.7
-    return Weights(centre, np.full(centre.shape[1:], 0.5))
+    centre = np.zeros((PARTS, len(FEATURES)))
+    centre[0, FEATURES.index("overdue")] = 0.7
+    return Weights(centre, np.full(centre.shape, 0.5))
 
 
 def read(path: Path = SHIPPED) -> Weights:
@@ -46,7 +46,7 @@ def read(path: Path = SHIPPED) -> Weights:
     description, arrays = files.read(path, _KIND)
     if description != " ".join(FEATURES):
         raise ValueError(f"{path} has weights of other features; train it again")
-    return Weights(arrays["portfolio"], arrays["spread"])
+    return Weights(arrays["centre"], arrays["spread"])
 
 
 def write(path: Path, weights: Weights) -> None:
@@ -59,14 +59,14 @@ def shaped(flat: np.ndarray) -> np.ndarray:
     return np.reshape(flat, (PARTS, len(FEATURES)))
 
 
-def strategy(centre: np.ndarray, spread: np.ndarray, rng: np.random.Generator) -> cma.CMAEvolutionStrategy:
-    """An evolution strategy over flat weights, POPULATION at a time, around a centre."""
+def strategy(weights: Weights, rng: np.random.Generator) -> cma.CMAEvolutionStrategy:
+    """An evolution strategy over flat weights, POPULATION at a time."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # where there is no matplotlib, which it does not need
         import cma  # half a second with matplotlib: only where a search begins
 
     options = {
-        "CMA_stds": spread.ravel(),
+        "CMA_stds": weights.spread.ravel(),
         "CMA_diagonal": True,
         "popsize": POPULATION,
         "seed": np.nan,  # randomness is ours alone
@@ -74,7 +74,7 @@ def strategy(centre: np.ndarray, spread: np.ndarray, rng: np.random.Generator) -
         "verbose": -9,
         "verb_log": 0,
     }
-    return cma.CMAEvolutionStrategy(centre.ravel(), 1.0, options)
+    return cma.CMAEvolutionStrategy(weights.centre.ravel(), 1.0, options)
 
 
 def search(
@@ -84,7 +84,7 @@ def search(
     rng: np.random.Generator,
     weights: Weights,
 ) -> Improved:
-    """The best of at most `evaluations` orders, each judged once: of the portfolio, then of a strategy around its best.
+    """The best of at most `evaluations` orders, each judged once: of the centre, then of a strategy around it.
 
     The same generator state and costs give the same order.
     """
@@ -100,8 +100,8 @@ def search(
             costs.update(zip((order.tobytes() for order in fresh), costs_of(fresh).tolist(), strict=True))
         return [costs.get(order.tobytes(), np.inf) for order in batch]
 
-    of_portfolio = judged([follow(problem, member) for member in weights.portfolio])
-    moving = strategy(weights.portfolio[int(np.argmin(of_portfolio))], weights.spread, rng)
+    judged([follow(problem, weights.centre)])
+    moving = strategy(weights, rng)
     barren = 0
     while len(orders) < evaluations and barren < _BARREN:
         before = len(orders)

@@ -76,18 +76,17 @@ def test_search_counts_and_repeats_its_evaluations() -> None:
     assert first.cost < first.costs[0]
 
 
-def test_a_portfolio_is_tried_first() -> None:
-    """The first evaluations are its members, in their sequence."""
+def test_the_centre_is_tried_first() -> None:
     problem = drawn(60, 3)
-    members = np.random.default_rng(3).normal(size=(4, PARTS, len(FEATURES)))
+    centre = np.random.default_rng(3).normal(size=(PARTS, len(FEATURES)))
     batches: list[Orders] = []
 
     def costs_of(orders: Orders) -> np.ndarray:
         batches.append(orders)
         return _excesses(problem)(orders)
 
-    search(problem, costs_of, 30, np.random.default_rng(0), Weights(members, untrained().spread))
-    assert [order.tolist() for order in batches[0]] == [follow(problem, member).tolist() for member in members]
+    search(problem, costs_of, 30, np.random.default_rng(0), Weights(centre, untrained().spread))
+    assert [order.tolist() for order in batches[0]] == [follow(problem, centre).tolist()]
 
 
 @pytest.mark.parametrize("evaluations", [1, 2, POPULATION, POPULATION + 1, 40])
@@ -113,10 +112,10 @@ def test_search_beats_random_orders() -> None:
 
 def test_files_of_weights(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    drawn_weights = Weights(rng.normal(size=(3, PARTS, len(FEATURES))), rng.normal(size=(PARTS, len(FEATURES))))
+    drawn_weights = Weights(rng.normal(size=(PARTS, len(FEATURES))), rng.normal(size=(PARTS, len(FEATURES))))
     learned_search.write(tmp_path / "w.safetensors", drawn_weights)
     assert all(map(np.array_equal, read(tmp_path / "w.safetensors"), drawn_weights))
     files.write(tmp_path / "old.safetensors", "before_allocation", "overdue", drawn_weights._asdict())
     with pytest.raises(ValueError, match="weights of other features; train it again"):
         read(tmp_path / "old.safetensors")
-    assert read().portfolio.shape[1:] == untrained().portfolio.shape[1:]  # the shipped ones fit this version
+    assert read().centre.shape == untrained().centre.shape  # the shipped ones fit this version
