@@ -12,6 +12,7 @@ import numpy as np
 
 from benchmarks.before_allocation.subject import Conditions, Subject, measured
 from learned_schedulers.blocks.before_allocation import learned_search, llvm
+from learned_schedulers.blocks.before_allocation.cost import cost
 from learned_schedulers.blocks.before_allocation.learned_search import Weights, untrained
 from learned_schedulers.blocks.before_allocation.measured import Effort
 from learned_schedulers.blocks.before_allocation.methods import METHODS, Method
@@ -21,7 +22,9 @@ from learned_schedulers.blocks.before_allocation.search import Costs, Orders, im
 from learned_schedulers.blocks.run.native import Native
 
 BUDGETS = (1, 10, 100, 1000)  # candidates that a search measures
-FEWER = dict.fromkeys(("random_legal", "randomised_pressure_list", "moves"), 100)  # most candidates of these
+FEWER = dict.fromkeys(
+    ("random_legal", "randomised_pressure_list", "moves", "learned_by_counts"), 100
+)  # most candidates of these
 _LEADERS = 12  # of a search's orders that are measured again: the least of many measurements is flattered by noise
 _BATCH = 16  # candidates that are measured together, beside the default
 QUICK = Effort(rounds=20, trials=12, displacements=4)
@@ -56,6 +59,19 @@ class Stand:
             parts.append(cycles[1:] / cycles[0])
         return np.concatenate(parts)
 
+    def searched(self, orders: Orders) -> np.ndarray:
+        """Ratios of a search's orders, which are remembered."""
+        self.judged += orders
+        return self.ratios(orders)
+
+    def again(self, orders: Orders) -> np.ndarray:
+        """Ratios with more effort."""
+        return self.ratios(orders, LONG)
+
+    def costs(self, orders: Orders) -> np.ndarray:
+        """Costs by judge 1's counts, (k,). Raises LlvmError."""
+        return np.array([cost(self._of.counts(self._emitter, order)) for order in orders])
+
 
 def of_one_candidate(problem: Problem, learned: Weights, seed: int) -> Iterator[Ordered]:
     """The order of each method that measures nothing, but for that of the program: it is LLVM's default."""
@@ -81,12 +97,16 @@ def searched(problem: Problem, stand: Stand, learned: Weights, most: int, seed: 
     for name, weights in (("evolution", untrained()), ("learned_evolution", learned)):
         searches[name] = partial(_evolve, problem, weights)
     for name, search in searches.items():
-        trace = _Trace(stand)
+        trace = _Trace(stand.searched, stand.again)
         candidates = min(most, FEWER.get(name, most))
         search(trace, candidates, np.random.default_rng(seed))
         for budget in BUDGETS[1:]:
             if budget <= candidates:
                 yield trace.best(name, budget)
+    by_counts = _Trace(stand.costs)
+    by_counts([start])
+    learned_search.search(problem, by_counts, FEWER["learned_by_counts"] - 1, np.random.default_rng(seed), learned)
+    yield by_counts.best("learned_by_counts", FEWER["learned_by_counts"])
 
 
 Search = Callable[[Costs, int, np.random.Generator], object]
@@ -101,23 +121,23 @@ def _evolve(problem: Problem, weights: Weights, costs_of: Costs, candidates: int
 
 
 class _Trace:
-    """What a search measured: each order with its first ratio, and when."""
+    """What a search judged: each order with its first cost, and when."""
 
-    def __init__(self, stand: Stand) -> None:
-        self._stand, self._began = stand, time.perf_counter()
-        self._measured: dict[bytes, tuple[np.ndarray, float, float]] = {}
+    def __init__(self, costs_of: Costs, again: Costs | None = None) -> None:
+        """again: judges the leaders at the end."""
+        self._costs_of, self._again, self._began = costs_of, again, time.perf_counter()
+        self._judged: dict[bytes, tuple[np.ndarray, float, float]] = {}
 
     def __call__(self, orders: Orders) -> np.ndarray:
-        ratios = self._stand.ratios(orders)
-        self._stand.judged += orders
+        costs = self._costs_of(orders)
         now = time.perf_counter() - self._began
-        for order, ratio in zip(orders, ratios.tolist(), strict=True):
-            self._measured.setdefault(order.tobytes(), (order, ratio, now))
-        return ratios
+        for order, of_order in zip(orders, costs.tolist(), strict=True):
+            self._judged.setdefault(order.tobytes(), (order, of_order, now))
+        return costs
 
     def best(self, method: str, budget: int) -> Ordered:
-        """The best of the first orders, as another measurement of the leaders says; equal ones count once."""
-        first = list(self._measured.values())[:budget]
+        """The best of the first orders; equal ones count once."""
+        first = list(self._judged.values())[:budget]
         leaders = [order for order, _, _ in sorted(first, key=lambda each: each[1])[:_LEADERS]]
-        order = leaders[int(np.argmin(self._stand.ratios(leaders, LONG)))]
+        order = leaders[int(np.argmin(self._again(leaders)))] if self._again else leaders[0]
         return Ordered(method, budget, order, first[-1][2])

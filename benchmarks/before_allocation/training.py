@@ -40,7 +40,7 @@ def main(
     generations: Annotated[int, typer.Option(help="Of the evolution.")] = 140,
     go_on: Annotated[bool, typer.Option("--go-on", help="Begin with the weights in the package.")] = False,
     jobs: Annotated[int, typer.Option(help="Processes.")] = 2,
-    limit: Annotated[int, typer.Option(help="Only so many functions of each set.")] = 1_000_000,
+    limit: Annotated[int, typer.Option(help="Only so many functions of each set.", min=1)] = 1_000_000,
 ) -> None:
     """Evolve, and write WORK/weights.safetensors."""
     work.mkdir(parents=True, exist_ok=True)

@@ -39,6 +39,7 @@ METHODS = {  # in the table's sequence
     "moves": "search by moves from the source's order",
     "evolution": "evolution of the policy's weights, not learned",
     "learned_evolution": "**evolution from learned weights**",
+    "learned_by_counts": "the same search by counts alone: `order`",
     "learned_evolution_or_default": "the same, or LLVM's default where that is not slower",
     "control": "control: LLVM's default again",
 }
