@@ -38,10 +38,8 @@ FORMS = {"gcc": (), "gcc schedule-insns": ("-fschedule-insns", "-fsched-pressure
 _OPTIONS = ("-O3", "-march=haswell", "-w", "-fPIE", "-fcf-protection=none", "-fno-stack-protector")
 _SECTIONS = ("-ffunction-sections", "-fdata-sections")
 _ALONE = ("-fkeep-static-functions", "-fkeep-inline-functions")  # the latter: in C++ alone
-_ROUNDS_TWICE = (
-    "-mno-fma",
-    "-D__FMA__",
-)  # -ffp-contract=off is not enough: GCC 12 vectorises to vfmaddsub all the same
+# -ffp-contract=off is not enough: by vectors, GCC 12 multiplies and adds in one rounding (vfmaddsub) all the same.
+_ROUNDS_TWICE = ("-mno-fma", "-D__FMA__")
 _SECONDS = 600  # that a file may take
 _STATES, _DRAWS = 25, 8  # of registers and memory; of arguments
 _LEAST = 20  # states that say something

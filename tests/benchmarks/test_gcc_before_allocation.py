@@ -24,6 +24,8 @@ static long counter;
 long outside(long);
 
 long same(const long *p, long n) { return STEPS(p, n) + table[n & 3]; }
+__attribute__((noinline)) long steps(const long *p, long n) { return STEPS(p, n); }
+long through(const long *p, long n) { return steps(p, n) + table[n & 3]; }
 long other(const long *p, long n) { return STEPS(p, n) + table[n & 1]; }
 long swapped(long n, const long *p) { return same(p, n); }
 long calls(const long *p, long n) { return STEPS(p, n) + outside(n); }
@@ -90,9 +92,9 @@ def answer(cache: Path, bench: Bench, name: str, text: str = SAME, project: str 
     return gcc.images(of_file(path), cache, of, conditions(of, bench.native, bench.default), bench)
 
 
-@pytest.mark.parametrize("name", ["same", "local"])
+@pytest.mark.parametrize("name", ["same", "local", "through"])
 def test_the_same_function_is_measured(name: str, cache: Path, bench: Bench) -> None:
-    """Also where GCC inlined it everywhere, and beside functions of its file that cannot be placed."""
+    """Also where GCC inlined it everywhere, or did not inline what it calls."""
     of_gcc = answer(cache, bench, name)
     assert of_gcc.note == "the same" and list(of_gcc.images) == list(FORMS)
 
@@ -126,10 +128,9 @@ def test_a_file_that_does_not_compile_is_reported(cache: Path, bench: Bench) -> 
 
 def test_only_what_a_function_reaches_is_placed(cache: Path) -> None:
     """Other functions of the file could not be placed."""
-    row = Entry("", "", "", "tiny", "", "part.c", "same", "", 0, 0, "")
-    forms = gcc.compiled(row, cache / "sources" / "tiny")
-    for form in forms.values():
-        names = [form.layout.sections[index].name for index in form.reached]
-        assert names == [".text.same", ".rodata.table"]
+    row = Entry("", "", "", "tiny", "", "part.c", "through", "", 0, 0, "")
+    for form in gcc.compiled(row, cache / "sources" / "tiny").values():
+        names = {form.layout.sections[index].name for index in form.reached}
+        assert names == {".text.steps", ".text.through", ".rodata.table"}
     with pytest.raises(NotDefined, match="absent"):
         gcc.compiled(row._replace(function="absent"), cache / "sources" / "tiny")
