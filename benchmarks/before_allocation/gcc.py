@@ -138,7 +138,7 @@ def _compare(forms: list[Image], of: Subject, where: Conditions, bench: Bench) -
     if ran.ran < _LEAST and not ran.different:  # it needs what is drawn by a rule that also gives what is not a number
         every, agree = [*compilers, *forms], len(compilers) - 1
         run = partial(executed, bench.native, every, of.signature, where.values, [where.contents])
-        ran = run(states=_STATES, rng=where.rng, references=agree)
+        ran = run(states=_STATES * _DRAWS, rng=where.rng, references=agree)
     if ran.different:
         raise Differs(f"it computes something else: {ran.reason}")
     if ran.ran < _LEAST:
