@@ -171,7 +171,9 @@ def publish_rows(
         "set": chosen,
         "functions": len(facts),
         "left_out": sum("left_out" in each for each in facts),
-        "gcc": dict(Counter(line.get("gcc", "").partition(":")[0] for line in lines(work / "series_1.jsonl"))),
+        "gcc": dict(
+            Counter(note.partition(":")[0] for line in lines(work / "series_1.jsonl") if (note := line.get("gcc")))
+        ),
         "series": sorted(every[0].ratios),
         "processes": _PROCESSES,
         "effort": LONG.__dict__,
