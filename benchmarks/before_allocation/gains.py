@@ -1,18 +1,20 @@
 """What orders before register allocation are worth: every method on the functions of a set, measured in series.
 
     python -m benchmarks.before_allocation.gains search FUNCTIONS WORK     # hours of a core; goes on where it stopped
-    python -m benchmarks.before_allocation.gains measure WORK --series 1   # minutes; series 2 hours later
+    python -m benchmarks.before_allocation.gains measure WORK --series 1 --sources CACHE   # minutes; 2 hours later
     python -m benchmarks.before_allocation.gains publish FUNCTIONS WORK    # reports/published/before_allocation
 
 FUNCTIONS: the folder that `python -m benchmarks.before_allocation` builds. WORK: a folder for orders and measurements,
-which git ignores. The least of many trials is taken for each of four displacements of the code, beside LLVM's default
-in the same process; each series has processes of its own.
+which git ignores. CACHE: the folder of sources from which FUNCTIONS were built; with it, GCC is measured, too. The
+least of many trials is taken for each of four displacements of the code, beside LLVM's default in the same process;
+each series has processes of its own.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,12 +24,15 @@ import pandas as pd
 import typer
 from tqdm import tqdm
 
+from benchmarks.before_allocation import gcc
 from benchmarks.before_allocation.bench import PROCESSOR, SEED, Bench
 from benchmarks.before_allocation.numbers import of_parts as parts_of
 from benchmarks.before_allocation.numbers import read, rows
 from benchmarks.before_allocation.orders import LONG, Stand, of_one_candidate, searched
 from benchmarks.before_allocation.subject import Conditions, NotRunning, Subject, conditions, measured, subject
+from benchmarks.before_allocation.table import of_file
 from benchmarks.publishing import PUBLISHED, publish
+from learned_schedulers.blocks.before_allocation.image import Image
 from learned_schedulers.blocks.before_allocation.learned_search import SHIPPED
 from learned_schedulers.blocks.before_allocation.learned_search import read as read_weights
 from learned_schedulers.blocks.run.native import Native
@@ -99,13 +104,18 @@ def _write(path: Path, content: dict[str, Any]) -> None:
 
 
 def _ratios(
-    of: Subject, bench: Bench, where: Conditions, orders: dict[str, np.ndarray], processes: int
+    of: Subject,
+    bench: Bench,
+    where: Conditions,
+    orders: dict[str, np.ndarray],
+    processes: int,
+    others: Mapping[str, Image] | None = None,
 ) -> dict[str, list[float]]:
-    """Ratios to the default of each form, one for each process: orders, LLVM's schedulers, and the default again."""
+    """Ratios to the default, one for each process: of orders, LLVM's schedulers, the default again, and other forms."""
     forms = {name: of.image(bench.emitter, order) for name, order in orders.items()}
     forms |= {f"llvm {scheduler}": of.image(emitter) for scheduler, emitter in bench.emitters.items()}
     forms["learned_unscheduled"] = of.image(bench.emitters["unscheduled"], orders["learned 1"])
-    forms["control"] = of.image(bench.emitter)
+    forms |= {"control": of.image(bench.emitter), **(others or {})}
     base = of.image(bench.emitter)
     ratios: dict[str, list[float]] = {name: [] for name in forms}
     names = list(forms)
@@ -124,6 +134,7 @@ def _ratios(
 def measure(
     work: Annotated[Path, typer.Argument(help="Folder of `search`.")],
     series: Annotated[int, typer.Option(help="Number of this series; run it again hours later with another one.")] = 1,
+    sources: Annotated[Path | None, typer.Option(help="Cache with the functions' sources: for GCC.")] = None,
 ) -> None:
     """Measure all orders again, one function after the other."""
     earlier = {line["function"] for line in lines(work / f"series_{series}.jsonl")}
@@ -132,10 +143,11 @@ def measure(
             facts = json.loads(path.read_text())
             if path.stem in earlier or "left_out" in facts:
                 continue
-            of = subject(Path(facts["path"]))
+            of, where = subject(Path(facts["path"])), Conditions.of(facts["conditions"])
             orders = dict(np.load(work / f"{path.stem}.npz"))
-            ratios = _ratios(of, bench, Conditions.of(facts["conditions"]), orders, _PROCESSES)
-            file.write(json.dumps({"function": path.stem, "ratios": ratios}) + "\n")
+            of_gcc = gcc.images(of_file(Path(facts["path"])), sources, of, where, bench) if sources else gcc.NONE
+            ratios = _ratios(of, bench, where, orders, _PROCESSES, of_gcc.images)
+            file.write(json.dumps({"function": path.stem, "ratios": ratios, "gcc": of_gcc.note}) + "\n")
             file.flush()
 
 
@@ -156,6 +168,9 @@ def publish_rows(
         "set": chosen,
         "functions": len(facts),
         "left_out": sum("left_out" in each for each in facts),
+        "gcc": dict(
+            Counter(note.partition(":")[0] for line in lines(work / "series_1.jsonl") if (note := line.get("gcc")))
+        ),
         "series": sorted(every[0].ratios),
         "processes": _PROCESSES,
         "effort": LONG.__dict__,

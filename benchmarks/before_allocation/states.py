@@ -115,21 +115,31 @@ def _compared(path: Path, states: int, draws: int) -> Outcome:
         rng = np.random.default_rng(SEED)
         orders = [method(of.problem, rng) for method in METHODS.values()]
         orders.append(follow(of.problem, rng.normal(size=(PARTS, len(FEATURES)))))
-        default = of.image(bench.emitter)
-        references = [default, default, *(of.image(bench.emitters[name]) for name in _REFERENCES)]
+        compilers = references(of, bench)
         forms = [of.image(bench.emitter, order) for order in [None, *orders]]
-        ran = _run(of, bench, references, forms, states, draws)
+        ran = executed_from_states(of, bench, compilers, forms, states, draws)
         control = _control(of, rng)
         if ran.undefined > ran.ran:
             return Outcome(of.name, "most of its states are undefined", 0, 0, 0, 0, "", None)
         noticed = None
         if control is not None:
-            noticed = _run(of, bench, references, [of.image(bench.emitter, control)], states, draws).different > 0
+            wrong = [of.image(bench.emitter, control)]
+            noticed = executed_from_states(of, bench, compilers, wrong, states, draws).different > 0
     return Outcome(of.name, "", ran.equal + ran.different, ran.different, ran.ran, ran.undefined, ran.reason, noticed)
 
 
-def _run(of: Subject, bench: Bench, references: list[Image], forms: list[Image], states: int, draws: int) -> Executed:
-    """Sums over the draws; the reason is that of the first difference."""
+def references(of: Subject, bench: Bench) -> list[Image]:
+    """The function by LLVM's default, twice, and by its other schedulers. Raises LlvmError and NotPlaceable."""
+    return [of.image(bench.emitters[name]) for name in ("default", "default", *_REFERENCES)]
+
+
+def executed_from_states(
+    of: Subject, bench: Bench, compilers: list[Image], forms: list[Image], states: int, draws: int
+) -> Executed:
+    """Comparisons of forms from `states` states for each of `draws` draws of arguments, summed.
+
+    compilers: the function's `references`. The reason is that of the first difference.
+    """
     contents = CONTENTS + MIXED
     for name, masks in (("double", DOUBLES), ("float", FLOATS)):
         if re.search(rf"\b{name}\b", of.text):
@@ -139,9 +149,9 @@ def _run(of: Subject, bench: Bench, references: list[Image], forms: list[Image],
     for number in range(draws):
         rng = np.random.default_rng([SEED, number])
         values = drawn(of.signature, rng, (INTEGERS[0], INTEGERS[1], INTEGERS[2], (0, 2))[number % 4])
-        every = [*references, *forms]
+        every = [*compilers, *forms]
         run = partial(executed, bench.native, every, of.signature, values, contents, states, rng, _SECONDS)
-        ran = run(len(references) - 1)
+        ran = run(len(compilers) - 1)
         counts = (total[k] + ran[k] for k in range(4))
         total = Executed(*counts, total.reason or (ran.reason if ran.different else ""))
     return total

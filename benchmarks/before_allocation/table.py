@@ -43,6 +43,15 @@ def read(path: Path = FROZEN) -> list[Entry]:
         return [Entry(**{**row, **{name: int(row[name]) for name in _NUMBERS}}) for row in rows]
 
 
+def of_file(path: Path) -> Entry:
+    """The row of a function's file in the functions.csv beside it. Raises ValueError that names both."""
+    table = path.with_name("functions.csv")
+    for entry in read(table):
+        if entry.name == path.stem:
+            return entry
+    raise ValueError(f"{table} has no row for {path.stem}; build the folder anew")
+
+
 def write(entries: Iterable[Entry], path: Path) -> None:
     """Write the table, in the sequence of its sets and names."""
     part = path.with_suffix(".part")

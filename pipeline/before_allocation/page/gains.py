@@ -41,6 +41,8 @@ METHODS = {  # in the table's sequence
     "learned_evolution": "**evolution from learned weights**",
     "learned_by_counts": "the same search by counts alone: `order`",
     "learned_evolution_or_default": "the same, or LLVM's default where that is not slower",
+    "gcc": "GCC, where its function is shown to be the same",
+    "gcc schedule-insns": "GCC with `-fschedule-insns -fsched-pressure`, likewise",
     "control": "control: LLVM's default again",
 }
 _SEARCHES = {
