@@ -35,6 +35,7 @@ from benchmarks.publishing import PUBLISHED, publish
 from learned_schedulers.blocks.before_allocation.image import Image
 from learned_schedulers.blocks.before_allocation.learned_search import SHIPPED
 from learned_schedulers.blocks.before_allocation.learned_search import read as read_weights
+from learned_schedulers.blocks.before_allocation.measured import NotMeasured
 from learned_schedulers.blocks.run.native import Native
 from learned_schedulers.files import replacing
 from pipeline.lab.rows import parts, results
@@ -68,34 +69,43 @@ def search(
 
 
 def _search(path: Path, work: Path, candidates: int) -> None:
-    """Orders and counts of a function: WORK/NAME.npz, and NAME.json, written last."""
+    """Orders and counts of a function: WORK/NAME.npz, and NAME.json, written last, which says why if there are none."""
     facts: dict[str, Any] = {"path": str(path.resolve())}
     with Bench() as bench:
         of = subject(path)
         try:
             where = conditions(of, bench.native, bench.emitter)
-        except NotRunning as error:
-            _write(work / f"{of.name}.json", {**facts, "left_out": str(error)})
-            return
-        facts["conditions"] = where.record
-        facts["default"] = of.counts(bench.emitter)
-        facts["instructions"] = len(of.block.items)
-        stand = Stand(of, where, bench.native, bench.emitter, SEED)
-        learned = read_weights()
-        ordered = list(of_one_candidate(of.problem, learned, SEED))
-        if sum(facts["default"][1:]):  # where nothing is spilled, one candidate is tried
-            ordered += searched(of.problem, stand, learned, candidates, SEED)
-        orders = {f"{each.method} {each.candidates}": each.order for each in ordered}
-        rng = np.random.default_rng(SEED)
-        picked = sorted(rng.permutation(len(stand.judged))[:_SAMPLES].tolist())
-        orders |= {f"sample {k}": stand.judged[i] for k, i in enumerate(picked)}
-        facts["counts"] = {name: of.counts(bench.emitter, order) for name, order in orders.items()}
-        facts["seconds"] = {f"{each.method} {each.candidates}": each.seconds for each in ordered}
-        facts["confirmed"] = {
-            name: bool(ratio < _CONFIRMED) for name, (ratio, *_) in _ratios(of, bench, where, orders, 1).items()
-        }
-    np.savez_compressed(work / f"{of.name}.npz", **orders)  # type: ignore[arg-type]
+            orders, of_orders = _ordered(of, bench, where, candidates)
+        except (NotRunning, NotMeasured) as error:
+            facts["left_out"] = str(error)
+        else:
+            np.savez_compressed(work / f"{of.name}.npz", **orders)  # type: ignore[arg-type]
+            facts |= {"conditions": where.record, **of_orders}
     _write(work / f"{of.name}.json", facts)
+
+
+def _ordered(
+    of: Subject, bench: Bench, where: Conditions, candidates: int
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Orders by method and candidates, and what is to be known of them. Raises NotMeasured."""
+    default = of.counts(bench.emitter)
+    stand = Stand(of, where, bench.native, bench.emitter, SEED)
+    learned = read_weights()
+    ordered = list(of_one_candidate(of.problem, learned, SEED))
+    if sum(default[1:]):  # where nothing is spilled, one candidate is tried
+        ordered += searched(of.problem, stand, learned, candidates, SEED)
+    orders = {f"{each.method} {each.candidates}": each.order for each in ordered}
+    rng = np.random.default_rng(SEED)
+    picked = sorted(rng.permutation(len(stand.judged))[:_SAMPLES].tolist())
+    orders |= {f"sample {k}": stand.judged[i] for k, i in enumerate(picked)}
+    ratios = _ratios(of, bench, where, orders, 1)
+    return orders, {
+        "default": default,
+        "instructions": len(of.block.items),
+        "counts": {name: of.counts(bench.emitter, order) for name, order in orders.items()},
+        "seconds": {f"{each.method} {each.candidates}": each.seconds for each in ordered},
+        "confirmed": {name: bool(ratio < _CONFIRMED) for name, (ratio, *_) in ratios.items()},
+    }
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:
