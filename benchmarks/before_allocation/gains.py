@@ -144,7 +144,7 @@ def _ratios(
 def measure(
     work: Annotated[Path, typer.Argument(help="Folder of `search`.")],
     series: Annotated[int, typer.Option(help="Number of this series; run it again hours later with another one.")] = 1,
-    sources: Annotated[Path | None, typer.Option(help="Cache with the functions' sources: for GCC.")] = None,
+    sources: Annotated[Path | None, typer.Option(help="Cache with sources: for GCC, where LLVM spills.")] = None,
 ) -> None:
     """Measure all orders again, one function after the other."""
     earlier = {line["function"] for line in lines(work / f"series_{series}.jsonl")}
@@ -155,7 +155,9 @@ def measure(
                 continue
             of, where = subject(Path(facts["path"])), Conditions.of(facts["conditions"])
             orders = dict(np.load(work / f"{path.stem}.npz"))
-            of_gcc = gcc.images(of_file(Path(facts["path"])), sources, of, where, bench) if sources else gcc.NONE
+            of_gcc = gcc.NONE
+            if sources and sum(facts["default"][1:]):  # its proof takes some ten seconds
+                of_gcc = gcc.images(of_file(Path(facts["path"])), sources, of, where, bench)
             ratios = _ratios(of, bench, where, orders, _PROCESSES, of_gcc.images)
             file.write(json.dumps({"function": path.stem, "ratios": ratios, "gcc": of_gcc.note}) + "\n")
             file.flush()
