@@ -167,17 +167,15 @@ def measure(
 def publish_rows(
     functions: Annotated[Path, typer.Argument(help="Folder with functions.csv.")],
     work: Annotated[Path, typer.Argument(help="Folder of `search` and `measure`.")],
-    chosen: Annotated[str, typer.Option("--set", help="training, development or test.")] = "test",
 ) -> None:
-    """Publish what was measured."""
+    """Publish what was measured on the test functions."""
     table = pd.read_csv(functions / "functions.csv")
-    output = PUBLISHED / ("before_allocation" if chosen == "test" else f"before_allocation_{chosen}")
-    place = {"experiment": output.name, "set": chosen, "target": "this_machine"}
+    output = PUBLISHED / "before_allocation"
+    place = {"experiment": output.name, "set": "test", "target": "this_machine"}
     every = read(work)
     of_results, of_parts = results(rows(place, every, table)), parts(parts_of(place, every, table))
     facts = [json.loads(path.read_text()) for path in work.glob("*.json")]
     settings = {
-        "set": chosen,
         "functions": len(facts),
         "left_out": sum("left_out" in each for each in facts),
         "gcc": dict(

@@ -11,6 +11,6 @@ PAGE = Page(
         "Before registers are allocated, an order decides what is spilled. How many cycles does a good order save on "
         "this processor, beside what compilers do, and does the code still compute the same?"
     ),
-    experiments=("before_allocation", "before_allocation_development", "before_allocation_states"),
+    experiments=("before_allocation", "before_allocation_states"),
     sections=("gains", "functions", "states"),
 )

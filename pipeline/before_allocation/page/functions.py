@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.before_allocation.page.gains import EXPERIMENTS, METHODS
+from pipeline.before_allocation.page.gains import EXPERIMENT, METHODS
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.numbers import count, number
 from pipeline.lab.page.tables import Table
@@ -16,13 +16,11 @@ _BY = {"project": "Project", "kind": "Kind"}
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """A table for each of the groupings, of the first experiment that was measured."""
+    """A table for each of the groupings."""
     every = evidence.table("parts")
-    measured = [name for name in EXPERIMENTS if (every["experiment"] == name).any()] if len(every) else []
-    rows = every[every["experiment"] == measured[0]] if measured else every
+    rows = every[every["experiment"] == EXPERIMENT] if len(every) else every
     codelets = rows[(rows["by"] == "function") & rows["part"].str.startswith("fftw3.")] if len(rows) else rows
     return {
-        "set": rows["set"].iloc[0] if len(rows) else "",
         **{by: _table(rows[rows["by"] == by] if len(rows) else rows, heading) for by, heading in _BY.items()},
         "codelets": _table(codelets.assign(part=codelets["part"].str.split(".").str[-1]), "Codelet"),
     }

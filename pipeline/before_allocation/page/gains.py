@@ -17,7 +17,7 @@ from pipeline.lab.page.panels import styles as styles_of
 from pipeline.lab.page.plots import drawings, logarithmic
 from pipeline.lab.page.tables import Column, lines, metric, of, table, value
 
-EXPERIMENTS = ("before_allocation", "before_allocation_development")
+EXPERIMENT = "before_allocation"
 DEFAULT = "llvm default"
 METHODS = {  # in the table's sequence
     "learned": "**the learned order**",
@@ -54,34 +54,33 @@ _SEARCHES = {
 }
 _three = partial(number, digits=3)
 _ratio = partial(spread, write=_three)
+_SPILLING = "test"
 _TIME = "microseconds_per_instruction"
 _OF_DEFAULT = {"comparison": "ratio", "baseline": DEFAULT}
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """Tables and the figure of the sets that were measured; empty if none was."""
-    rows = evidence.of(*EXPERIMENTS)
+    """Tables and the figure of the test functions; empty if they were not measured."""
+    rows = evidence.of(EXPERIMENT)
     cycles = rows[(rows["metric"] == "cycles") & (rows["seed"] == "all")]
-    spilling = [name for name in ("test", "development") if (cycles["set"] == name).any()]
     shown = cycles[cycles["baseline"] == DEFAULT]
     columns: list[Column] = [
         ("Method", of("method", METHODS.__getitem__)),
         ("Candidates", of("decoder", lambda name: name.removeprefix("candidates_"))),
+        ("Functions that spill", metric(_ratio, "cycles", set=_SPILLING, **_OF_DEFAULT)),
+        ("Others", metric(_ratio, "cycles", set="test_fitting", **_OF_DEFAULT)),
     ]
-    for name in spilling:
-        columns.append((f"{name.capitalize()} functions that spill", metric(_ratio, "cycles", set=name, **_OF_DEFAULT)))
-        columns.append(("others", metric(_ratio, "cycles", set=f"{name}_fitting", **_OF_DEFAULT)))
+    spilling = shown[shown["set"] == _SPILLING]
     every = lines(shown[shown["method"].isin(METHODS)], ["method", "decoder"], {"method": list(METHODS)})
     return {
-        "sets": spilling,
+        "spilling": int(spilling["n"].max()) if len(spilling) else 0,
+        "others": int(others["n"].max()) if len(others := shown[shown["set"] == "test_fitting"]) else 0,
         "table": table(columns, sorted(every, key=lambda line: _place(line.place)), right=1),
         "learning": _learning(cycles),
         "judges": _judges(rows),
         "shares": _shares(rows),
-        "time": {row["set"]: row["value"] for _, row in rows[rows["metric"] == _TIME].iterrows()},
-        "figures": drawings(
-            before_allocation_candidates=(by_candidates, shown[shown["set"] == spilling[0]] if spilling else shown)
-        ),
+        "time": rows.loc[(rows["metric"] == _TIME) & (rows["set"] == _SPILLING), "value"].mean(),
+        "figures": drawings(before_allocation_candidates=(by_candidates, spilling)),
     }
 
 
@@ -91,13 +90,12 @@ def _place(place: Mapping[str, Any]) -> tuple[int, int]:
 
 def _learning(cycles: pd.DataFrame) -> Any:
     """The learned search over the same search without learning."""
-    rows = cycles[cycles["baseline"] == "evolution"]
+    rows = cycles[(cycles["baseline"] == "evolution") & (cycles["set"] == _SPILLING)]
     columns: list[Column] = [
-        ("Set", of("set")),
         ("Candidates", of("decoder", lambda name: name.removeprefix("candidates_"))),
         ("Learned over not learned", metric(_ratio, "cycles", comparison="ratio", baseline="evolution")),
     ]
-    return table(columns, lines(rows[~rows["set"].str.endswith("fitting")], ["set", "decoder"]), right=2)
+    return table(columns, lines(rows, ["decoder"]), right=1)
 
 
 def _judges(rows: pd.DataFrame) -> Any:
@@ -109,13 +107,12 @@ def _judges(rows: pd.DataFrame) -> Any:
         "spills_and_reloads": "spills + reloads",
     }
     columns: list[Column] = [
-        ("Set", of("set")),
         ("Judge", of("judge", names.__getitem__)),
         ("Rank correlation with cycles", metric(partial(spread, write=partial(number, digits=2)), "rank_correlation")),
         ("Functions", value(count, "rank_correlation", column="n")),
     ]
-    judged = rows[(rows["metric"] == "rank_correlation") & ~rows["set"].str.endswith("fitting")]
-    return table(columns, lines(judged, ["set", "judge"], {"judge": list(names)}), right=2)
+    judged = rows[(rows["metric"] == "rank_correlation") & (rows["set"] == _SPILLING)]
+    return table(columns, lines(judged, ["judge"], {"judge": list(names)}), right=1)
 
 
 def _shares(rows: pd.DataFrame) -> Any:
@@ -126,12 +123,11 @@ def _shares(rows: pd.DataFrame) -> Any:
         "rest": "the rest: latency, front end, places in memory",
     }
     columns: list[Column] = [
-        ("Set", of("set")),
         ("Explained by", of("judge", names.__getitem__)),
         ("Cycles over LLVM's default", metric(_ratio, "cycles_explained", **_OF_DEFAULT)),
     ]
     explained = rows[rows["metric"] == "cycles_explained"]
-    return table(columns, lines(explained, ["set", "judge"], {"judge": list(names)}), right=2)
+    return table(columns, lines(explained, ["judge"], {"judge": list(names)}), right=1)
 
 
 def by_candidates(rows: pd.DataFrame) -> Figure:
