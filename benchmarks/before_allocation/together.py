@@ -12,10 +12,10 @@ import numpy as np
 from tqdm import trange
 
 from benchmarks.before_allocation.bench import SEED, Bench
-from benchmarks.before_allocation.orders import Stand
 from benchmarks.before_allocation.spilling_functions import stand
 from learned_schedulers.blocks.before_allocation.learned_search import Weights, shaped, strategy
 from learned_schedulers.blocks.before_allocation.policy import follow
+from learned_schedulers.blocks.before_allocation.stand import Stand
 
 WORST = 1.5  # ratio to the default from which weights count no worse
 
@@ -83,5 +83,4 @@ def _ratios(of: Stand, measured: dict[bytes, float], weights: np.ndarray) -> lis
     fresh = list({key: order for order in orders if (key := order.tobytes()) not in measured}.values())
     if fresh:
         measured.update(zip((order.tobytes() for order in fresh), of.ratios(fresh).tolist(), strict=True))
-        of.judged.clear()
     return [measured[order.tobytes()] for order in orders]
