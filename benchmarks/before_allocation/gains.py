@@ -28,20 +28,24 @@ from benchmarks.before_allocation import gcc
 from benchmarks.before_allocation.bench import PROCESSOR, SEED, Bench
 from benchmarks.before_allocation.numbers import of_parts as parts_of
 from benchmarks.before_allocation.numbers import read, rows
-from benchmarks.before_allocation.orders import LONG, Stand, of_one_candidate, searched
-from benchmarks.before_allocation.subject import Conditions, NotRunning, Subject, conditions, measured, subject
+from benchmarks.before_allocation.orders import Recorded, of_one_candidate, searched
+from benchmarks.before_allocation.subject import subject
 from benchmarks.before_allocation.table import of_file
 from benchmarks.publishing import PUBLISHED, publish
+from learned_schedulers.blocks.before_allocation.conditions import Conditions, NotRunning, conditions
+from learned_schedulers.blocks.before_allocation.confirmed import LONG
 from learned_schedulers.blocks.before_allocation.image import Image
 from learned_schedulers.blocks.before_allocation.learned_search import SHIPPED
 from learned_schedulers.blocks.before_allocation.learned_search import read as read_weights
 from learned_schedulers.blocks.before_allocation.measured import NotMeasured
+from learned_schedulers.blocks.before_allocation.searched import CONFIRMED
+from learned_schedulers.blocks.before_allocation.stand import mean_cycles
+from learned_schedulers.blocks.before_allocation.subject import Subject
 from learned_schedulers.blocks.run.native import Native
 from learned_schedulers.files import replacing
 from pipeline.lab.rows import parts, results
 
 _PROCESSES = 3  # of a series
-_CONFIRMED = 0.995  # ratio to the default below which an order is kept; otherwise the default is
 _SAMPLES = 24  # orders of a search whose judges are compared
 _FORMS = 40  # that are measured together
 
@@ -89,7 +93,7 @@ def _ordered(
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Orders by method and candidates, and what is to be known of them. Raises NotMeasured."""
     default = of.counts(bench.emitter)
-    stand = Stand(of, where, bench.native, bench.emitter, SEED)
+    stand = Recorded(of, where, bench.native, bench.emitter, SEED)
     learned = read_weights()
     ordered = list(of_one_candidate(of.problem, learned, SEED))
     if sum(default[1:]):  # where nothing is spilled, one candidate is tried
@@ -104,7 +108,7 @@ def _ordered(
         "instructions": len(of.block.items),
         "counts": {name: of.counts(bench.emitter, order) for name, order in orders.items()},
         "seconds": {f"{each.method} {each.candidates}": each.seconds for each in ordered},
-        "confirmed": {name: bool(ratio < _CONFIRMED) for name, (ratio, *_) in ratios.items()},
+        "confirmed": {name: bool(ratio < CONFIRMED) for name, (ratio, *_) in ratios.items()},
     }
 
 
@@ -134,7 +138,7 @@ def _ratios(
         with Native() as native:
             for begin in range(0, len(names), _FORMS):
                 batch = names[begin : begin + _FORMS]
-                cycles = measured(of, native, [base, *(forms[name] for name in batch)], where, LONG, rng)
+                cycles = mean_cycles(of, native, [base, *(forms[name] for name in batch)], where, LONG, rng)
                 for name, ratio in zip(batch, cycles[1:] / cycles[0], strict=True):
                     ratios[name].append(float(ratio))
     return ratios

@@ -22,15 +22,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.before_allocation.__main__ import PROJECTS
-from benchmarks.before_allocation.bench import Bench
+from benchmarks.before_allocation.bench import SEED, Bench
 from benchmarks.before_allocation.compiling import CompileError
 from benchmarks.before_allocation.sources import SourceError, unpacked
-from benchmarks.before_allocation.states import executed_from_states, references
-from benchmarks.before_allocation.subject import Conditions, Subject
+from benchmarks.before_allocation.states import references
 from benchmarks.before_allocation.table import Entry
+from learned_schedulers.blocks.before_allocation.compared import compared
+from learned_schedulers.blocks.before_allocation.conditions import Conditions
 from learned_schedulers.blocks.before_allocation.executed import executed
 from learned_schedulers.blocks.before_allocation.image import Image, NotDefined, NotPlaceable, image
 from learned_schedulers.blocks.before_allocation.llvm import LlvmError
+from learned_schedulers.blocks.before_allocation.subject import Subject
 from learned_schedulers.blocks.read.unreadable import Unreadable
 
 FORMS = {"gcc": (), "gcc schedule-insns": ("-fschedule-insns", "-fsched-pressure")}
@@ -134,7 +136,7 @@ def _shown(row: Entry, folder: Path, forms: dict[str, Image], of: Subject, where
 def _compare(forms: list[Image], of: Subject, where: Conditions, bench: Bench) -> None:
     """Run LLVM's and GCC's forms from equal states. Raises Differs."""
     compilers = references(of, bench)
-    ran = executed_from_states(of, bench, compilers, forms, _STATES, _DRAWS)
+    ran = compared(of, bench.native, compilers, forms, _STATES, _DRAWS, SEED)
     if ran.ran < _LEAST and not ran.different:  # it needs what is drawn by a rule that also gives what is not a number
         every, agree = [*compilers, *forms], len(compilers) - 1
         run = partial(executed, bench.native, every, of.signature, where.values, [where.contents])

@@ -10,25 +10,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.before_allocation.subject import Conditions, Subject, measured
 from learned_schedulers.blocks.before_allocation import learned_search, llvm
+from learned_schedulers.blocks.before_allocation.conditions import Conditions
+from learned_schedulers.blocks.before_allocation.confirmed import LONG
 from learned_schedulers.blocks.before_allocation.cost import cost
 from learned_schedulers.blocks.before_allocation.learned_search import Weights, untrained
-from learned_schedulers.blocks.before_allocation.measured import Effort
 from learned_schedulers.blocks.before_allocation.methods import METHODS, Method
 from learned_schedulers.blocks.before_allocation.policy import follow
 from learned_schedulers.blocks.before_allocation.problem import Problem
 from learned_schedulers.blocks.before_allocation.search import Costs, Orders, improve
+from learned_schedulers.blocks.before_allocation.stand import Stand
+from learned_schedulers.blocks.before_allocation.subject import Subject
 from learned_schedulers.blocks.run.native import Native
 
 BUDGETS = (1, 10, 100, 1000)  # candidates that a search measures
-FEWER = dict.fromkeys(
-    ("random_legal", "randomised_pressure_list", "moves", "learned_by_counts"), 100
-)  # most candidates of these
+_FEWER = ("random_legal", "randomised_pressure_list", "moves", "learned_by_counts")
+FEWER = dict.fromkeys(_FEWER, 100)  # most candidates of these
 _LEADERS = 12  # of a search's orders that are measured again: the least of many measurements is flattered by noise
-_BATCH = 16  # candidates that are measured together, beside the default
-QUICK = Effort(rounds=20, trials=12, displacements=4)
-LONG = Effort(rounds=50, trials=40, displacements=4)
 
 
 class Ordered(NamedTuple):
@@ -40,24 +38,12 @@ class Ordered(NamedTuple):
     seconds: float  # until then
 
 
-class Stand:
-    """What measures orders of a subject: ratios of cycles to those of LLVM's default, beside it in each batch."""
+class Recorded(Stand):
+    """A stand that records what it measures."""
 
     def __init__(self, of: Subject, where: Conditions, native: Native, emitter: llvm.Emitter, seed: int) -> None:
-        self._of, self._where, self._native, self._emitter = of, where, native, emitter
-        self.problem = of.problem
-        self._default = of.image(emitter)
-        self._rng = np.random.default_rng([seed, zlib.crc32(of.name.encode())])
+        super().__init__(of, where, native, emitter, generator(of, seed))
         self.judged: list[np.ndarray] = []  # all orders of searches so far
-
-    def ratios(self, orders: Orders, effort: Effort = QUICK) -> np.ndarray:
-        """Cycles of each order over the default's, (k,). Raises LlvmError, NotPlaceable and NotMeasured."""
-        parts = []
-        for begin in range(0, len(orders), _BATCH):
-            forms = [self._of.image(self._emitter, order) for order in orders[begin : begin + _BATCH]]
-            cycles = measured(self._of, self._native, [self._default, *forms], self._where, effort, self._rng)
-            parts.append(cycles[1:] / cycles[0])
-        return np.concatenate(parts)
 
     def searched(self, orders: Orders) -> np.ndarray:
         """Ratios of a search's orders, which are remembered."""
@@ -71,6 +57,11 @@ class Stand:
     def costs(self, orders: Orders) -> np.ndarray:
         """Costs by judge 1's counts, (k,). Raises LlvmError."""
         return np.array([cost(self._of.counts(self._emitter, order)) for order in orders])
+
+
+def generator(of: Subject, seed: int) -> np.random.Generator:
+    """What draws the sequences in which a subject is measured."""
+    return np.random.default_rng([seed, zlib.crc32(of.name.encode())])
 
 
 def of_one_candidate(problem: Problem, learned: Weights, seed: int) -> Iterator[Ordered]:

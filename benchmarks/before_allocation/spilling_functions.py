@@ -7,8 +7,10 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks.before_allocation.bench import SEED, Bench
-from benchmarks.before_allocation.orders import Stand
-from benchmarks.before_allocation.subject import NotRunning, conditions, subject
+from benchmarks.before_allocation.orders import generator
+from benchmarks.before_allocation.subject import subject
+from learned_schedulers.blocks.before_allocation.conditions import NotRunning, conditions
+from learned_schedulers.blocks.before_allocation.stand import Stand
 
 _LARGEST = 1300  # instructions of a block: larger ones take too long to compile
 
@@ -22,7 +24,7 @@ def stand(path: Path, bench: Bench) -> Stand | None:
         return None
     if not sum(of.counts(bench.emitter)[1:]):
         return None
-    return Stand(of, where, bench.native, bench.emitter, SEED)
+    return Stand(of, where, bench.native, bench.emitter, generator(of, SEED))
 
 
 def paths(functions: Path, chosen: str, limit: int, largest: int = _LARGEST) -> list[Path]:

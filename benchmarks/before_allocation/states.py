@@ -16,11 +16,9 @@ that are left out), and controls_noticed, the share of functions whose control d
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -30,19 +28,16 @@ import typer
 from tqdm import tqdm
 
 from benchmarks.before_allocation.bench import SEED, Bench
-from benchmarks.before_allocation.subject import INTEGERS, NotRunning, Subject, conditions, subject
+from benchmarks.before_allocation.subject import subject
 from benchmarks.publishing import PUBLISHED, publish
-from learned_schedulers.blocks.before_allocation.calls import drawn
-from learned_schedulers.blocks.before_allocation.executed import CONTENTS, MIXED, Executed, executed
+from learned_schedulers.blocks.before_allocation.compared import REFERENCES, compared
+from learned_schedulers.blocks.before_allocation.conditions import NotRunning, conditions
 from learned_schedulers.blocks.before_allocation.image import Image
 from learned_schedulers.blocks.before_allocation.methods import METHODS
 from learned_schedulers.blocks.before_allocation.policy import FEATURES, PARTS, follow
+from learned_schedulers.blocks.before_allocation.subject import Subject
 from learned_schedulers.blocks.dag.sampling import random_ready
-from learned_schedulers.blocks.run.states import DOUBLES, FLOATS, POINTERS
 from pipeline.lab.rows import Quantity, results, row
-
-_SECONDS = 5.0
-_REFERENCES = ("source", "list-burr", "list-ilp", "list-ilp-machine")  # LLVM's own schedulers
 
 
 class Outcome(NamedTuple):
@@ -117,44 +112,20 @@ def _compared(path: Path, states: int, draws: int) -> Outcome:
         orders.append(follow(of.problem, rng.normal(size=(PARTS, len(FEATURES)))))
         compilers = references(of, bench)
         forms = [of.image(bench.emitter, order) for order in [None, *orders]]
-        ran = executed_from_states(of, bench, compilers, forms, states, draws)
+        ran = compared(of, bench.native, compilers, forms, states, draws, SEED)
         control = _control(of, rng)
         if ran.undefined > ran.ran:
             return Outcome(of.name, "most of its states are undefined", 0, 0, 0, 0, "", None)
         noticed = None
         if control is not None:
             wrong = [of.image(bench.emitter, control)]
-            noticed = executed_from_states(of, bench, compilers, wrong, states, draws).different > 0
+            noticed = compared(of, bench.native, compilers, wrong, states, draws, SEED).different > 0
     return Outcome(of.name, "", ran.equal + ran.different, ran.different, ran.ran, ran.undefined, ran.reason, noticed)
 
 
 def references(of: Subject, bench: Bench) -> list[Image]:
     """The function by LLVM's default, twice, and by its other schedulers. Raises LlvmError and NotPlaceable."""
-    return [of.image(bench.emitters[name]) for name in ("default", "default", *_REFERENCES)]
-
-
-def executed_from_states(
-    of: Subject, bench: Bench, compilers: list[Image], forms: list[Image], states: int, draws: int
-) -> Executed:
-    """Comparisons of forms from `states` states for each of `draws` draws of arguments, summed.
-
-    compilers: the function's `references`. The reason is that of the first difference.
-    """
-    contents = CONTENTS + MIXED
-    for name, masks in (("double", DOUBLES), ("float", FLOATS)):
-        if re.search(rf"\b{name}\b", of.text):
-            # As numbers, pointers are zero: divided by each other they give a NaN, whose sign LLVM leaves open.
-            contents = (masks + masks,) if "fdiv" in of.text else (masks + masks, POINTERS + masks)
-    total = Executed(0, 0, 0, 0, "")
-    for number in range(draws):
-        rng = np.random.default_rng([SEED, number])
-        values = drawn(of.signature, rng, (INTEGERS[0], INTEGERS[1], INTEGERS[2], (0, 2))[number % 4])
-        every = [*compilers, *forms]
-        run = partial(executed, bench.native, every, of.signature, values, contents, states, rng, _SECONDS)
-        ran = run(len(compilers) - 1)
-        counts = (total[k] + ran[k] for k in range(4))
-        total = Executed(*counts, total.reason or (ran.reason if ran.different else ""))
-    return total
+    return [of.image(bench.emitters[name]) for name in ("default", "default", *REFERENCES)]
 
 
 def _control(of: Subject, rng: np.random.Generator) -> np.ndarray | None:

@@ -108,6 +108,16 @@ def main(
             show_default=False,
         ),
     ] = None,
+    measure: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Of intermediate code: RUN each searched function alone, confined, with drawn arguments, and judge "
+            "so many of its orders by measured cycles; the best is taken if it stays faster when measured again, "
+            "and leaves the same memory and results. Functions that do not run so are judged by counts.",
+            show_default=False,
+        ),
+    ] = None,
     seconds: Annotated[
         float | None, typer.Option(min=0, help="Of intermediate code: end the search of a file after these seconds.")
     ] = None,
@@ -141,6 +151,7 @@ def main(
     echo 4889d84889f1 | learned-schedulers order - -o - --for atom --by cp_sat
     learned-schedulers order f.c --by-clang "-O3 -march=native" -o f.o
     learned-schedulers order f.ll -o g.ll --evaluations 1000 --for skylake
+    learned-schedulers order f.c --by-clang "-O3 -march=native" -o f.o --measure 300
     """
     from learned_schedulers.command.ordered_code import CodeJob, is_code, named_as_written, ordered_code
 
@@ -149,9 +160,12 @@ def main(
     if out is not None and outputs != [out]:
         outputs = named_as_written(outputs)
     if not any(codes):
-        of_code = {"by-clang": by_clang, "evaluations": evaluations, "seconds": seconds, "all-functions": all_functions}
+        of_code = {"by-clang": by_clang, "evaluations": evaluations, "measure": measure, "seconds": seconds}
+        of_code |= {"all-functions": all_functions}
         if unused := [f"--{name}" for name, value in of_code.items() if value not in (None, False)]:
             raise ValueError(f"{', '.join(unused)}: for C, C++, .ll and .bc, and none is given; leave it out")
+    if measure and target != "host":
+        raise ValueError(f"--measure: cycles are those of this computer, and not of {target}; leave --for out")
     job = None
     if not all(codes):
         from learned_schedulers.command.kernels import announce
@@ -167,7 +181,7 @@ def main(
     }
     others |= {"diff": diff, "only-block": only_block, "limit": limit is not None, "weights": weights}
     unfit = [f"--{name}" for name, is_set in others.items() if is_set]
-    code_job = CodeJob(target, evaluations or EVALUATIONS, seconds, all_functions, by_clang, seed, unfit)
+    code_job = CodeJob(target, evaluations or EVALUATIONS, seconds, all_functions, by_clang, seed, measure or 0, unfit)
     reports: list[dict[str, Any]] = []
     failed = False
     for file, output, in_llvm in zip(files, outputs, codes, strict=True):

@@ -7,13 +7,14 @@ import time
 import numpy as np
 import pytest
 
-from learned_schedulers.blocks.before_allocation import llvm, ordering, users_code
+from learned_schedulers.blocks.before_allocation import llvm, opened, ordering, users_code
 from learned_schedulers.blocks.before_allocation.alone import Parts
 from learned_schedulers.blocks.before_allocation.chosen import Choice, chosen
 from learned_schedulers.blocks.before_allocation.cost import cost
 from learned_schedulers.blocks.before_allocation.counts import Counts
-from learned_schedulers.blocks.before_allocation.ordering import Compiled, Limits, Searched, compiled, search
+from learned_schedulers.blocks.before_allocation.ordering import Compiled, compiled, search
 from learned_schedulers.blocks.before_allocation.proof import prove
+from learned_schedulers.blocks.before_allocation.searched import Limits, Searched
 from tests.blocks.before_allocation.code import HEADER, LOOPS, OBSERVED, crowded, rounds
 
 CODE = users_code.read((LOOPS + OBSERVED.partition("\n")[2] + crowded(24) + rounds(6)).encode(), "four.ll")
@@ -85,7 +86,7 @@ def test_a_module_that_cannot_be_taken_apart_is_compiled_whole(
 def test_a_block_that_is_too_long_is_left_alone(
     standing: Compiled, emitter: llvm.Emitter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ordering, "LONGEST", 150)
+    monkeypatch.setattr(opened, "LONGEST", 150)
     functions = searched(standing, Limits(12))
     assert not functions["rounds"].orders and functions["crowded"].orders
     assert functions["rounds"].reasons == ["block entry: it has more than 150 instructions"]

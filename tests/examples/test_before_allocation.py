@@ -1,0 +1,32 @@
+"""The example of measured orders: its code is right, and the command says how many cycles it takes."""
+
+from __future__ import annotations
+
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from learned_schedulers.blocks.before_allocation import users_code
+from learned_schedulers.blocks.run.native import Native
+from learned_schedulers.blocks.run.oracle import OracleError
+
+EXAMPLE = Path(__file__).parents[2] / "examples/before_allocation.py"
+
+
+def test_the_transform_is_that_of_its_size() -> None:
+    text = users_code.read(runpy.run_path(str(EXAMPLE))["transform"](8).encode(), "transform.ll")
+    assert [text.count(word) for word in (" fmul ", " fadd ", " fsub ", " load ", " store ")] == [12, 12, 12, 8, 8]
+
+
+def test_it_says_what_was_measured() -> None:
+    try:
+        Native().close()
+    except OracleError as error:
+        pytest.skip(f"this machine has no native oracle: {error}")
+    words = [sys.executable, str(EXAMPLE), "--size", "32", "--measure", "3"]
+    process = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+    assert process.returncode == 0 and "1 functions, 1 searched, " in process.stderr
+    assert " cycles of a call, ratio 0." in process.stderr or "no order that was measured seemed" in process.stderr
