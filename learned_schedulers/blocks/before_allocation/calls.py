@@ -140,7 +140,10 @@ def _spread(kind: str, register: int) -> Sequence[str]:
 
 
 def _cleaned(result: str) -> list[str]:
-    """Keep the result in rax and rdx, or in xmm0, and clear the rest."""
+    """Keep the result in rax and rdx, or in xmm0, and clear the rest.
+
+    What is not a number becomes one of its forms: LLVM leaves its sign and payload open.
+    """
     lines = ["cld"]
     width = int(result[1:]) if result.startswith("i") else 64 if result == "ptr" else 0
     if width < 128:
@@ -155,9 +158,9 @@ def _cleaned(result: str) -> list[str]:
         lines.append("mov %eax, %eax")
     lines += ["mov %rax, %r8", "mov %rdx, %r9"]
     if result == "float":
-        lines.append("movd %xmm0, %r8d")
+        lines += ["movd %xmm0, %r8d", "mov $0x7fc00000, %ecx", "ucomiss %xmm0, %xmm0", "cmovp %ecx, %r8d"]
     if result == "double":
-        lines.append("movq %xmm0, %r8")
+        lines += ["movq %xmm0, %r8", f"movabs ${0x7FF8 << 48:#x}, %rcx", "ucomisd %xmm0, %xmm0", "cmovp %rcx, %r8"]
     if result.startswith("<"):
         lines += ["movdqu %xmm0, -16(%rsp)", "mov -16(%rsp), %r8", "mov -8(%rsp), %r9"]
     lines += [f"lea -{_KEPT_ON_STACK}(%rsp), %rdi", f"mov ${_KEPT_ON_STACK // 8}, %ecx", "xor %eax, %eax", "rep stosq"]

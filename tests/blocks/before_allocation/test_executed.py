@@ -65,6 +65,21 @@ def test_arguments_arrive(native: Native, emitter: llvm.Emitter) -> None:
     assert (result.ran, result.different, result.equal) == (10, 10, 10) and result.reason.startswith("r8 ")
 
 
+@pytest.mark.parametrize(("kind", "bits", "infinity"), [("float", 32, 0xFF8 << 20), ("double", 64, 0xFFF << 52)])
+def test_forms_of_what_is_not_a_number_are_equal_as_a_result(
+    kind: str, bits: int, infinity: int, native: Native, emitter: llvm.Emitter
+) -> None:
+    """Whatever sign and payload; infinity is another result."""
+    head = f"{kind} @f({MANY})"
+    signless = infinity ^ 1 << (bits - 1)
+    forms = [
+        compiled(emitter, f"\n  %r = bitcast i{bits} {pattern} to {kind}\n  ret {kind} %r\n", head)
+        for pattern in (infinity + 1, infinity + (1 << 20), signless + (1 << 20), infinity)
+    ]
+    result = compare(native, *forms, head=f"define {head} {{")
+    assert (result.ran, result.different, result.equal) == (10, 10, 20)
+
+
 def test_memory_is_compared(native: Native, emitter: llvm.Emitter) -> None:
     form, again = (compiled(emitter, f"{BODY}  ret i64 %t\n") for _ in range(2))
     assert compare(native, form, again, again) == Executed(10, 0, 0, 20, "")
