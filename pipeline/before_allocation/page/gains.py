@@ -76,6 +76,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
         "spilling": int(spilling["n"].max()) if len(spilling) else 0,
         "others": int(others["n"].max()) if len(others := shown[shown["set"] == "test_fitting"]) else 0,
         "table": table(columns, sorted(every, key=lambda line: _place(line.place)), right=1),
+        "gcc": int(spilling.loc[spilling["method"] == "gcc", "n"].max()) if "gcc" in set(spilling["method"]) else 0,
         "learning": _learning(cycles),
         "judges": _judges(rows),
         "shares": _shares(rows),
