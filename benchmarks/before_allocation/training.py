@@ -64,6 +64,8 @@ def _evolved(team: Team, start: Weights, generations: int, log: Path) -> np.ndar
         for _ in progress:
             drawn = moving.ask()
             ratios = team.ratios(np.array([shaped(each) for each in drawn]))
+            if not len(ratios):
+                raise SystemExit("no training function that was tried spills and runs here; raise --limit")
             means = np.log(np.minimum(ratios, _WORST)).mean(0).tolist()
             moving.tell(drawn, means)
             file.write(json.dumps(means) + "\n")
