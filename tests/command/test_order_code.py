@@ -217,17 +217,6 @@ def test_without_a_confined_process_nothing_is_measured(source: Path, monkeypatc
     assert "leave --measure out: counts judge orders" in result.stderr and not (source.parent / "new.o").exists()
 
 
-def test_an_interrupt_of_a_measurement_leaves_nothing_half(source: Path, native: Native) -> None:
-    words = [sys.executable, "-m", "learned_schedulers.command.main", "order", "f.ll", "-o", "out/new.o"]
-    process = subprocess.Popen(
-        [*words, "--measure", "1000000"], cwd=source.parent, stderr=subprocess.DEVNULL, start_new_session=True
-    )
-    time.sleep(4)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=30) != 0
-    assert not (source.parent / "out").exists()
-
-
 def test_a_batch_mixes_code_and_blocks(source: Path) -> None:
     (source.parent / "f.csv").write_text("488b03418b57044889de4889ef\n")
     result = typed(source, source.parent / "f.csv", "--dry-run", "--evaluations", "2", "--for", "atom")
@@ -244,10 +233,11 @@ def test_a_defect_of_an_order_is_not_written(source: Path, monkeypatch: pytest.M
     assert not (source.parent / "new.o").exists()
 
 
-def test_an_interrupt_leaves_nothing_half(source: Path) -> None:
+@pytest.mark.parametrize("budget", ["--evaluations", "--measure"])
+def test_an_interrupt_leaves_nothing_half(budget: str, source: Path) -> None:
     words = [sys.executable, "-m", "learned_schedulers.command.main", "order", "f.ll", "-o", "out/new.o"]
     process = subprocess.Popen(
-        [*words, "--evaluations", "1000000"], cwd=source.parent, stderr=subprocess.DEVNULL, start_new_session=True
+        [*words, budget, "1000000"], cwd=source.parent, stderr=subprocess.DEVNULL, start_new_session=True
     )
     time.sleep(4)
     process.send_signal(signal.SIGINT)
