@@ -2,6 +2,7 @@
 
 from pipeline.processors.settings import Processors
 
+GUESSES = "|".join(unique(name for e in P.experiments.values() if isinstance(e, Processors) for name in e.guesses)) or "none"
 LEARNED = "learned_machines_small"  # network of the experiment `processors` that is shipped
 
 
@@ -11,7 +12,8 @@ def learned_sets(corpus):
     for experiment in P.experiments.values():
         if isinstance(experiment, Processors):
             names += experiment.sets
-            names += [name for model in experiment.models.values() for name in (model.training, model.development)]
+            networks = [*experiment.models.values(), *experiment.guesses.values()]
+            names += [name for model in networks for name in (model.training, model.development)]
     return unique(path("sets", set=name) for name in names if corpus_of(name) == corpus)
 
 
@@ -45,6 +47,30 @@ rule learn_policy:
         seed=P.split.seed,
     message: "Learning {wildcards.method} for {wildcards.target} from rollouts"
     shell: stage("learn_policy", "settings", "seed")
+
+
+def guess_of(wildcards):
+    """Settings of the first guess that the wildcards' experiment trains."""
+    return experiment_of(wildcards).guesses[wildcards.model]
+
+
+rule learn_first_guess:
+    input:
+        src=src("learn_first_guess"),
+        machine=lambda w: [path("machine_instructions", corpus="released", machine=name) for name in guess_of(w).machines],
+        instructions=path("instructions", corpus="released"),
+        dags=path("dags", corpus="released", dependencies="full"),
+        training=lambda w: path("sets", set=guess_of(w).training),
+        development=lambda w: path("sets", set=guess_of(w).development),
+    output:
+        weights=path("weights", dependencies="full"),
+        history=path("guess_history"),
+    wildcard_constraints: model=GUESSES
+    params:
+        settings=lambda w: section("experiments", w.experiment, "guesses", w.model),
+        seed="{seed}",
+    message: "Learning {wildcards.model} ({wildcards.experiment}, seed {wildcards.seed})"
+    shell: stage("learn_first_guess", "settings", "seed")
 
 
 rule optima:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import model_validator
 
+from learned_schedulers.blocks.processors.settings import Guessing
 from learned_schedulers.section import Positive, Section
-from pipeline.lab.config.experiments import LearnsOrders
+from pipeline.lab.config.experiments import LearnsOrders, check_names
+
+if TYPE_CHECKING:
+    from pipeline.lab.config.params import Params
 
 
 class Shown(Section):
@@ -29,7 +33,15 @@ class Processors(LearnsOrders):
     reads: ClassVar[tuple[str, ...]] = ("latency", "optima")
 
     task: Literal["processors"]
+    guesses: dict[str, Guessing] = {}  # networks of the method `first_guess`
     shown: Shown | None = None
+
+    def check(self, key: str, name: str, params: Params) -> None:
+        """See Experiment.check."""
+        super().check(key, name, params)
+        for network in self.guesses.values():
+            check_names(f"{key}.guesses", [network.training, network.development], params.sets)
+            check_names(f"{key}.guesses", network.machines, params.processors)
 
     @model_validator(mode="after")
     def _targets_are_its_own(self) -> Processors:

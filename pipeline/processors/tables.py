@@ -24,6 +24,22 @@ DEVIATIONS = Table(
     ),
 )
 
+# The training of a first guess: one row after each round, for training and development.
+GUESS_HISTORY = Table(
+    "guess_history",
+    pa.schema(
+        [
+            ("round", pa.int32()),
+            ("step", pa.int32()),
+            ("split", pa.string()),
+            ("loss", pa.float64()),  # expected regret of a choice, cycles; training alone
+            ("gap", pa.float64()),  # cycles over those of the best orders, less 1; development alone
+            ("learning_rate", pa.float64()),
+        ]
+    ),
+    "data/experiments/{experiment}/models/full/{model}/{seed}/guess_history.parquet",
+)
+
 # One row per (instruction, processor model): its description by llvm-mca (blocks/processors/machine.py).
 MACHINE_INSTRUCTIONS = Table(
     "machine_instructions",

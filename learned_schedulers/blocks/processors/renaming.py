@@ -42,8 +42,7 @@ def renamed(words: RegisterWords) -> Registers:
         counts=np.ones((size, n, _BITS), np.int8),
         targets=np.full((size, n, _BITS), -1, np.int8),
     )
-    _number(RegisterWords(*map(np.ascontiguousarray, words)), registers)
-    n_sources, n_targets = ((numbers >= 0).sum(2).max(initial=1) for numbers in (registers.sources, registers.targets))
+    n_sources, n_targets = _number(RegisterWords(*map(np.ascontiguousarray, words)), registers)
     return Registers(
         sources=np.ascontiguousarray(registers.sources[..., :n_sources]),
         is_late=np.ascontiguousarray(registers.is_late[..., :n_sources]),
@@ -53,17 +52,29 @@ def renamed(words: RegisterWords) -> Registers:
 
 
 @njit(cache=True, nogil=True)
-def _number(words: RegisterWords, registers: Registers) -> None:
+def _number(words: RegisterWords, registers: Registers) -> tuple[int, int]:
+    """Fill `registers`; returns the most sources and the most targets of an instruction, at least 1."""
     reads, late_reads, writes = words.reads, words.late_reads, words.writes
     sources, is_late, counts, targets = registers.sources, registers.is_late, registers.counts, registers.targets
     size, n = reads.shape[:2]
+    most_sources = most_targets = 1
     # Of each register so far, bit sets of the instructions that read it, read it late and write it.
     readers, late_readers, writers = np.empty(_BITS, np.uint64), np.empty(_BITS, np.uint64), np.empty(_BITS, np.uint64)
     for b in range(size):
         n_registers = 0
         n_sources, n_targets = np.zeros(n, np.int64), np.zeros(n, np.int64)
         for word in range(_WORDS):
-            for bit in range(_WORD_BITS):
+            any_read, any_written = np.uint64(0), np.uint64(0)
+            for i in range(n):
+                any_read |= reads[b, i, word] | late_reads[b, i, word]
+                any_written |= writes[b, i, word]
+            remaining, bit = any_read & any_written, -1
+            while remaining:
+                bit += 1
+                present = remaining & np.uint64(1)
+                remaining >>= np.uint64(1)
+                if not present:
+                    continue
                 read, read_late, written = np.uint64(0), np.uint64(0), np.uint64(0)
                 for i in range(n):
                     shift = np.uint64(bit)
@@ -72,8 +83,6 @@ def _number(words: RegisterWords, registers: Registers) -> None:
                     read |= (reads[b, i, word] >> shift & lowest_bit) << place
                     read_late |= (late_reads[b, i, word] >> shift & lowest_bit) << place
                     written |= (writes[b, i, word] >> shift & lowest_bit) << place
-                if not written or not read | read_late:
-                    continue
                 is_known = False
                 for register in range(n_registers):
                     is_known |= (
@@ -95,3 +104,5 @@ def _number(words: RegisterWords, registers: Registers) -> None:
                         targets[b, i, n_targets[i]] = n_registers
                         n_targets[i] += 1
                 n_registers += 1
+        most_sources, most_targets = max(most_sources, n_sources.max()), max(most_targets, n_targets.max())
+    return most_sources, most_targets

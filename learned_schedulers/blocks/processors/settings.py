@@ -37,3 +37,21 @@ class Rollouts(Section):
     rounds: Positive  # after the first round, rollouts follow the preference learned so far
     randomness: Annotated[float, Field(ge=0, le=1)]  # share of random choices in rollouts after the first round
     changes: Annotated[int, Field(ge=0)] = 0  # of the weights, tried one after another (on_machine/refinement.py)
+
+
+class Guessing(Section):
+    """Settings for learning the first guess (blocks/models/first_guess.py)."""
+
+    training: str  # names of sets of blocks
+    development: str
+    machines: Annotated[list[str], Field(min_length=1)]  # processors that it learns on
+    blocks: Positive  # number of blocks drawn from the training set by the seed, of the development set the first ones
+    evaluations: Positive  # of the search for the best orders
+    rounds: Positive  # of trials; from the second one on, along the orders of the network so far
+    moves: Positive  # random moves that improve the rest of the block behind each ready instruction
+    randomness: Annotated[float, Field(ge=0, le=1)]  # share of random choices
+    without: list[str] = []  # features that it does not see, for ablations
+    hidden: tuple[Positive, Positive]  # units of the two layers
+    steps: Positive  # of the optimiser in each round
+    batch: Positive  # slots of a step
+    learning_rate: Annotated[float, Field(gt=0)]

@@ -81,7 +81,7 @@ class OnBlocks(Experiment):
         for method in self.methods:
             params.network(name, method)
         if hasattr(self, "models"):
-            check_names(f"{key}.other_seeds", self.other_seeds, self.models)
+            check_names(f"{key}.other_seeds", self.other_seeds, [*self.models, *getattr(self, "guesses", {})])
 
 
 class LearnsOrders(OnBlocks):

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, ValidationError, create_model, mode
 from learned_schedulers.blocks.method_settings import Entry, entry
 from learned_schedulers.blocks.models.ordering_settings import Ordering
 from learned_schedulers.blocks.models.pocsnet_settings import Training
-from learned_schedulers.blocks.processors.settings import Judge, Processor
+from learned_schedulers.blocks.processors.settings import Guessing, Judge, Processor
 from learned_schedulers.blocks.read.source_settings import Corpus
 from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, Device, GraphTarget, Link
 from learned_schedulers.graphs.method_settings import GraphEntry
@@ -31,7 +31,7 @@ class Network(Section):
 
     experiment: str
     model: str
-    settings: Training | Ordering
+    settings: Training | Ordering | Guessing
 
 
 def _beside(figures: Mapping[Any, Section]) -> Callable[[Any], Any]:
@@ -114,7 +114,8 @@ class Params(Section):
             return None
         owner, _, name = model.rpartition(".")
         chosen = self.experiments.get(owner or experiment)
-        networks = getattr(chosen, "models", {}) if isinstance(chosen, OnBlocks) else {}
+        kinds = ("models", "guesses") if isinstance(chosen, OnBlocks) else ()
+        networks = {name: network for kind in kinds for name, network in getattr(chosen, kind, {}).items()}
         if name not in networks:
             raise ValueError(
                 f"methods.{method}.model is {model!r}, which experiments.{owner or experiment} has not "

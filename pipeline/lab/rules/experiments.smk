@@ -73,7 +73,9 @@ rule train_ordering:
     output:
         weights=path("weights", dependencies="full"),
         history=path("history", dependencies="full"),
-    wildcard_constraints: experiment=of_task(LearnsOrders)
+    wildcard_constraints:
+        experiment=of_task(LearnsOrders),
+        model="|".join(unique(name for e in P.experiments.values() if isinstance(e, LearnsOrders) for name in e.models)) or "none",
     params:
         settings=network_section,
         seed="{seed}",
