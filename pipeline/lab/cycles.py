@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -41,8 +41,11 @@ def orders_of(scheduled: Iterable[Scheduled]) -> list[Orders]:
     ]
 
 
-def ratios(cycles: Cycles, lengths: pd.Series, orders: list[Orders], to: Literal["gcc", "best"]) -> Ratios:
-    """Cycles of every order over those of GCC's order, or of the best order among all methods and GCC.
+def ratios(cycles: Cycles, lengths: pd.Series, orders: list[Orders], to: str) -> Ratios:
+    """Cycles of every order over those of a baseline.
+
+    to: gcc | best (the best order among all methods and GCC) | a method, whose orders of the same seed, or else of its
+    first seed, are the baseline.
 
     lengths: block_id -> instructions, of all B blocks, in whose sequence the ratios are.
     """
@@ -55,8 +58,11 @@ def ratios(cycles: Cycles, lengths: pd.Series, orders: list[Orders], to: Literal
                 proposed[row, column] = cycles.get((block, order), np.nan)
     if to == "best":
         base = np.fmin.reduce([base, *proposed])
+    of_seed = {candidate.seed: row for candidate, row in zip(orders, proposed, strict=True) if candidate.method == to}
     compared: Ratios = {}
     for candidate, of_order in zip(orders, proposed, strict=True):
+        if of_seed:
+            base = of_seed.get(candidate.seed, of_seed[min(of_seed)])
         same = np.array([candidate.orders.get(block) == order for block, order in emitted.items()])
         comparison = Compared(of_order / base, share(same, of_order))
         compared.setdefault((candidate.method, candidate.decoder), {})[candidate.seed] = comparison

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from learned_schedulers.blocks.order.targets import TARGETS
 from pipeline.lab.claims import Claim, Row, row_of
+
+_FRESH = "fresh_guess_10_40"
+_PAIRS = ("atom_haswell", "silvermont_skylake", "btver2_znver4")  # processors that a network did not see
 
 
 def claims() -> Iterator[Claim]:
-    """Orders that need fewer cycles than GCC's, blocks of 10 to 40 instructions."""
+    """The first guess, and orders that need fewer cycles than GCC's; blocks of 10 to 40 instructions."""
+    yield from _first_guess()
 
     def cycles(target: str, method: str, decoder: str, baseline: str) -> Row:
         row = row_of("processors", set="test_10_40", target=target, method=method, decoder=decoder, metric="cycles")
@@ -50,3 +55,23 @@ def claims() -> Iterator[Claim]:
         "lengths": "2-20",
     }
     yield Claim("processors_cp_sat_proven_optimal_share", ">= 0.95", proven)
+
+
+def _first_guess() -> Iterator[Claim]:
+    """One order at once: near the best known, quick, on processors that were not seen, and ahead at equal calls."""
+    ratio = {"metric": "cycles", "comparison": "ratio"}
+    unseen = {target: f"unseen_{pair}" for pair in _PAIRS for target in pair.split("_")}
+    for target in TARGETS:
+        of_target = row_of("first_guess", set=_FRESH, target=target, judge=target, **ratio)
+        yield Claim(
+            f"first_guess_gap_{target}", "<= 0.005", of_target | {"method": "first_guess", "baseline": "best"}, "gap"
+        )
+        over_seen = of_target | {"method": unseen[target], "baseline": "first_guess"}
+        yield Claim(f"zero_shot_gap_{target}", "<= 0.005", over_seen, "gap")
+    slowest = row_of("time_against_quality", set=_FRESH, target="slowest", method="first_guess")
+    at_once = {"decoder": "evaluations_1", "metric": "microseconds_per_block"}
+    yield Claim("first_guess_microseconds", "<= 100", slowest | at_once)
+    for calls in (1, 10, 100):
+        row = row_of("equal_calls", set=_FRESH, target="all", method="learned", decoder=f"calls_{calls}", **ratio)
+        against = row | {"baseline": "search", "judge": "llvm_mca"}
+        yield Claim(f"learned_over_search_at_equal_calls_{calls}", "> 0", against, "gain")

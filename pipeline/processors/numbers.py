@@ -17,6 +17,7 @@ from pipeline.lab.rows import Quantity, Row, Transform, estimated, once, part, p
 from pipeline.processors.tables import OPTIMA
 
 _LENGTHS = [2, 5, 8, 11, 16, 21, 31, 41]  # lower ends of the parts
+_PEER = "first_guess"  # methods are compared with it, too, where an experiment has it
 _SHORT = 20  # instructions of the longest blocks for which CP-SAT should prove the optimum
 
 
@@ -24,6 +25,7 @@ _SHORT = 20  # instructions of the longest blocks for which CP-SAT should prove 
 _MEANS: list[tuple[Quantity, Callable[[Compared], np.ndarray], Transform]] = [
     (Quantity("cycles", "ratio", "gcc"), lambda of: np.log(of.ratio), np.exp),
     (Quantity("cycles", "ratio", "best"), lambda of: np.log(of.ratio), np.exp),
+    (Quantity("cycles", "ratio", _PEER), lambda of: np.log(of.ratio), np.exp),
     (Quantity("mean_cycles", "ratio", "gcc"), lambda of: of.ratio, float),
     (Quantity("fewer_cycles_share", baseline="gcc"), lambda of: share(of.ratio < 1, of.ratio), float),
     (Quantity("equal_cycles_share", baseline="gcc"), lambda of: share(of.ratio == 1, of.ratio), float),
@@ -50,7 +52,8 @@ def evaluate(inputs: Inputs) -> Evaluation:
         orders = orders_of(schedule for schedule in scheduled if (schedule.set, schedule.target) == (name, target))
         orders.append(Orders("gcc", "none", 0, {str(block): tuple(range(n)) for block, n in lengths.items()}))
         place = inputs.place(name, target=target)
-        compared = {"gcc": ratios(cycles, lengths, orders, "gcc"), "best": ratios(cycles, lengths, orders, "best")}
+        baselines = ["gcc", "best", *{_PEER}.intersection(candidate.method for candidate in orders)]
+        compared = {baseline: ratios(cycles, lengths, orders, baseline) for baseline in baselines}
         rows += _means(inputs, place, judge, compared)
         pieces += _by_length(inputs, place, judge, compared["gcc"], lengths.to_numpy())
     for path in inputs.paths("optima"):
@@ -62,7 +65,7 @@ def _means(inputs: Inputs, place_of_set: dict[str, str], judge: str, compared: d
     rows = []
     bootstrap = inputs.bootstrap(len(inputs.lengths(place_of_set["set"])))
     for quantity, values, back in _MEANS:
-        for (method, decoder), by_seed in compared[quantity.baseline].items():
+        for (method, decoder), by_seed in compared.get(quantity.baseline, {}).items():
             numbers = {seed: values(ratios) for seed, ratios in by_seed.items()}
             place = place_of_set | {"method": method, "decoder": decoder}
             rows += estimated(place, quantity._replace(judge=judge), numbers, bootstrap, back)

@@ -3,7 +3,7 @@
 from pipeline.processors.settings import Processors
 
 GUESSES = "|".join(unique(name for e in P.experiments.values() if isinstance(e, Processors) for name in e.guesses)) or "none"
-LEARNED = "learned_machines_small"  # network of the experiment `processors` that is shipped
+GUESS = "guess"  # network of the experiment `first_guess` that is shipped
 
 
 def learned_sets(corpus):
@@ -122,20 +122,25 @@ rule timelines:
     shell: stage("timelines", "seed", "n_blocks", "longest")
 
 
+def shipped_guess():
+    return P.experiments["first_guess"].guesses[GUESS]
+
+
 rule ship_schedulers:
     """Put policies and a network for processors into the package: `snakemake data/published/shipped_schedulers.done`."""
     input:
-        src=lambda w: src("ship", *architecture(P.experiments["processors"].models[LEARNED])),
-        weights=lambda w: trainings("processors", "weights", [LEARNED]),
-        history=lambda w: trainings("processors", "history", [LEARNED]),
+        src=src("ship"),
+        weights=lambda w: trainings("first_guess", "weights", [GUESS]),
+        history=lambda w: expand(path("guess_history", experiment="first_guess", model=GUESS), seed=P.experiments["first_guess"].seeds),
         policies=[path("policies", experiment="processors", target=target, method="policy") for target in P.processors],
-        training=lambda w: path("sets", set=P.experiments["processors"].models[LEARNED].training),
+        training=lambda w: path("sets", set=shipped_guess().training),
     output:
         touch("data/published/shipped_schedulers.done"),
     params:
         options=reading,
         facts=lambda w: json.dumps({
-            "sources": config["sets"][P.experiments["processors"].models[LEARNED].training]["sources"],
+            "sources": config["sets"][shipped_guess().training]["sources"],
+            "guess": shipped_guess().model_dump(mode="json"),
             "policy_blocks": P.methods["policy"].settings.learning.blocks,
         }),
     message: "Putting the policies and the best network for processors into the package, with their model card"

@@ -57,7 +57,7 @@ def test_blocks_explain_and_bisect(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "extra"),
     [
-        (("order", "f.csv", "--dry-run", "--by", "learned", "--for", "atom"), "learn"),
+        (("order", "f.csv", "--dry-run", "--by", "imitator", "--for", "atom"), "learn"),
         (("order", "f.csv", "--dry-run", "--by", "cp_sat", "--for", "atom"), "graphs"),
         (("graph", "model.onnx"), "graphs"),
     ],

@@ -16,7 +16,6 @@ from learned_schedulers.blocks.methods import Budget, make
 from learned_schedulers.blocks.order.targets import Target
 from learned_schedulers.blocks.problems.instructions import Described, Encodings, describe, of_described
 from learned_schedulers.blocks.problems.problems import Problems
-from learned_schedulers.blocks.problems.processors import on_processor, with_costs
 from learned_schedulers.blocks.processors.costs import Processor
 
 if TYPE_CHECKING:  # torch is slow to import, and only networks need it
@@ -28,15 +27,15 @@ METHODS: tuple[By, ...] = get_args(By)
 WITHOUT_PROCESSOR: tuple[By, ...] = ("imitator", "random_legal")  # their orders are taken, faster or not
 MEASURED: tuple[By, ...] = tuple(by for by in METHODS if by != "random_legal")  # it is for tests, and makes code slower
 SHIPPED = Path(models.__file__).parent / "shipped_schedulers"  # from the rule `ship_schedulers`
-NETWORK = SHIPPED / "learned.safetensors"
+GUESS = SHIPPED / "first_guess.safetensors"
 IMITATOR = Path(models.__file__).parent / "shipped" / "imitator.safetensors"
 IN_ORDER: tuple[Target, ...] = ("atom",)  # processors whose optimum CP-SAT can prove
-LEARNED: tuple[Target, ...] = ("atom", "silvermont", "btver2", "haswell")  # that the shipped network learned
 # Settings of methods without a network, as in params.yaml.
 _SETTINGS = {
     "search": {"method": "search", "walk": "annealing", "evaluations": 300},
     "list": {"method": "list_scheduling", "priority": "weighted_height"},
     "policy": {"method": "policy"},
+    "learned": {"method": "first_guess", "evaluations": 10},
     "cp_sat": {"method": "cp_sat", "evaluations": 300, "seconds": 1.0},
     "random_legal": {"method": "random_legal"},
 }
@@ -47,14 +46,7 @@ class Batch(NamedTuple):
 
     problems: Problems  # instructions are rows of `chip`
     chip: Processor
-    distinct: np.ndarray  # (B, n): rows of `Piece.encodings`, for networks
-
-
-class Piece(NamedTuple):
-    """What networks need of all instructions of a call: the distinct ones, masked."""
-
-    codes: list[bytes]
-    rows: np.ndarray  # (U,): row of `chip` of each
+    distinct: np.ndarray  # (B, n): numbers of the call's distinct instructions, for the imitator
 
 
 Propose = Callable[[Batch, np.random.Generator], np.ndarray]  # orders (B, n) of a batch
@@ -72,25 +64,21 @@ def serves(by: By, target: Target) -> None:
             f"--by cp_sat: it proves optima of processors that issue in order ({', '.join(IN_ORDER)}); "
             f"for {target} take --by search"
         )
-    if by == "learned" and target not in LEARNED:
-        raise ValueError(
-            f"--by learned: the network in the package learned {', '.join(LEARNED)}; for {target} take --by search, "
-            "or --by policy, which is faster"
-        )
 
 
 class Classical:
-    """A method that needs the processor's model alone, and perhaps weights of a policy."""
+    """A method that needs the processor's model alone, and perhaps weights that NumPy reads."""
 
     instructions = 1 << 16  # of a batch
 
-    def __init__(self, by: By, target: Target) -> None:
+    def __init__(self, by: By, target: Target, weights: Path | None = None) -> None:
         self._entry = Entry.model_validate(_SETTINGS[by])
         self._budget = Budget.of(self._entry.settings)
-        self._weights = {"weights": policy_file(target)} if by == "policy" else {}
+        shipped = {"policy": policy_file(target), "learned": GUESS}
+        self._weights = {"weights": weights or shipped[by]} if by in shipped else {}
 
-    def begin(self, piece: Piece, chip: Processor) -> Propose:
-        """The proposer for the blocks of a call."""
+    def begin(self, codes: list[bytes]) -> Propose:
+        """The proposer for the blocks of a call. codes: its distinct instructions, masked, for the imitator."""
 
         def propose(batch: Batch, rng: np.random.Generator) -> np.ndarray:
             method = make(self._entry, {"machine": batch.chip, **self._weights})
@@ -101,8 +89,8 @@ class Classical:
         return propose
 
 
-class Learned:
-    """A network: the imitator of GCC, or the one that learned the best orders for processors."""
+class Imitator:
+    """The network that imitates GCC."""
 
     instructions = 2048  # of a batch, so that its intermediate results stay in a core's cache
 
@@ -115,32 +103,24 @@ class Learned:
         self._network: OrderingNetwork = OrderingNetwork.load(weights)
         self._described: dict[bytes, Described] = {}
 
-    def begin(self, piece: Piece, chip: Processor) -> Propose:
-        """The proposer for the blocks of a call."""
-        for code in piece.codes:
+    def begin(self, codes: list[bytes]) -> Propose:
+        """The proposer for the blocks of a call. codes: its distinct instructions, masked, for the imitator."""
+        for code in codes:
             if code not in self._described:
                 self._described[code] = describe(Decoder(64, code).decode())
-        encodings: Encodings = of_described([self._described[code] for code in piece.codes])
-        latencies = None
-        if self._network.settings.machines:
-            selected = chip.restricted_to(piece.rows)
-            encodings, latencies = with_costs(encodings, [selected]), selected.latencies
+        encodings: Encodings = of_described([self._described[code] for code in codes])
         bags: Bags = self._network.vocabulary.bags(encodings)
 
         def propose(batch: Batch, rng: np.random.Generator) -> np.ndarray:
             problems = replace(batch.problems, instructions=batch.distinct)
-            if latencies is not None:
-                problems = on_processor(problems, latencies)
             return self._network.schedule(problems, encodings, bags)[0]
 
         return propose
 
 
-def proposer(by: By, target: Target, weights: Path | None = None) -> Classical | Learned:
+def proposer(by: By, target: Target, weights: Path | None = None) -> Classical | Imitator:
     """The method of a name for a processor. weights: another file for a network. Raises ValueError as `serves` does."""
-    if by in ("imitator", "learned"):
-        if by == "learned" and weights is None:
-            serves(by, target)
-        return Learned(weights or (NETWORK if by == "learned" else IMITATOR))
+    if by == "imitator":
+        return Imitator(weights or IMITATOR)
     serves(by, target)
-    return Classical(by, target)
+    return Classical(by, target, weights)

@@ -18,7 +18,7 @@ from learned_schedulers.blocks.dag.dependencies import Conflicts
 from learned_schedulers.blocks.dag.memory_order import BlockConflicts, Mark, MemoryDags, MemoryOrder
 from learned_schedulers.blocks.dag.topology import count_violations
 from learned_schedulers.blocks.order.confirmation import Confirmer, NewOrder
-from learned_schedulers.blocks.order.methods import WITHOUT_PROCESSOR, Batch, By, Piece, proposer
+from learned_schedulers.blocks.order.methods import WITHOUT_PROCESSOR, Batch, By, proposer
 from learned_schedulers.blocks.order.reasons import text
 from learned_schedulers.blocks.order.targets import FUSING, TARGETS, Target
 from learned_schedulers.blocks.problems.batches import by_length
@@ -168,8 +168,8 @@ class Orderer:
         needs_model = self.by not in WITHOUT_PROCESSOR
         status[choice & (unknown >= 0)] = Status.UNSUPPORTED
         rows = np.flatnonzero(choice & ((unknown < 0) | (not needs_model)))
-        piece, numbers = self._piece(codes, read)
-        propose = self._method.begin(piece, chip)
+        distinct, numbers = self._distinct(codes, read)
+        propose = self._method.begin(distinct)
         for number, items in enumerate(by_length(lengths[rows], self._method.instructions)):
             batch_rows = rows[items]
             problems = store.as_emitted(batch_rows)  # its instructions are places, which have a form and a number
@@ -213,16 +213,13 @@ class Orderer:
             instructions[i] = key
         return np.array([equal[instructions[i]].pop() for i in order.tolist()])
 
-    def _piece(self, codes: list[bytes], read: BlockConflicts) -> tuple[Piece, np.ndarray]:
+    def _distinct(self, codes: list[bytes], read: BlockConflicts) -> tuple[list[bytes], np.ndarray]:
         """The distinct masked instructions, and the number of each of the N among them, if the method is a network."""
-        if self.by not in ("learned", "imitator"):
-            return Piece([], np.zeros(0, np.int64)), np.zeros(len(read.forms), np.int32)
+        if self.by != "imitator":
+            return [], np.zeros(len(read.forms), np.int32)
         whole = self.forms.read(codes)
         hidden = masked(whole.code, whole.begin, whole.decoded, self.forms.facts)
-        distinct, numbers = numbered(hidden, whole.begin, whole.decoded, self.forms.facts)
-        rows = np.empty(len(distinct), np.int64)
-        rows[numbers] = read.forms
-        return Piece(distinct, rows), numbers
+        return numbered(hidden, whole.begin, whole.decoded, self.forms.facts)
 
     def _cycles(self, batch: Batch, orders: np.ndarray, modelled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Cycles of blocks as they were and in new orders, (B,) each; UNKNOWN where the model does not know them."""

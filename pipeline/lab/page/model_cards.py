@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from learned_schedulers.blocks.methods import first_guess
+from learned_schedulers.blocks.methods.on_machine import choice
+from learned_schedulers.blocks.methods.on_machine.guessing import Weights
 from learned_schedulers.blocks.methods.on_machine.preference import FEATURES
 from learned_schedulers.blocks.models import ordering_network
 from learned_schedulers.blocks.models.ordering_network import OrderingNetwork
-from learned_schedulers.blocks.order.methods import NETWORK
+from learned_schedulers.blocks.order.methods import GUESS
 from learned_schedulers.graphs import models
 from learned_schedulers.graphs.models import policy, whole_graph
 from learned_schedulers.graphs.models.whole_graph import network as whole_graph_network
@@ -103,7 +106,15 @@ SHIPPED: dict[str, Shipped] = {
     "imitator": Shipped(
         ordering_network.SHIPPED, OrderingNetwork.load, "history", "weights", "loss", _OF_ORDERS, _measured_imitator
     ),
-    "schedulers": Shipped(NETWORK, OrderingNetwork.load, "history", "weights", "loss", _OF_ORDERS),
+    "schedulers": Shipped(
+        GUESS,
+        first_guess.load,
+        "guess_history",
+        "weights",
+        "gap",
+        columns(partial(percent, digits=2), gap="Cycles over the best orders', development blocks"),
+        counter="round",
+    ),
     "policy": Shipped(
         models.SHIPPED,
         policy.load,
@@ -146,8 +157,9 @@ def card(
         facts["measured"] = shipped.measured(results)
     return template(f"{kind}_card.md.j2").render(
         file=shipped.file.name,
-        network=network.settings,
-        parameters=sum(weight.numel() for weight in network.parameters()),
+        network=getattr(network, "settings", None),
+        parameters=_parameters(network),
+        features=choice.FEATURES,
         tokens=len(network.vocabulary) if isinstance(network, OrderingNetwork) else 0,
         megabytes=f"{n_bytes / 1e6:.1f}",
         kilobytes=f"{n_bytes / 1e3:.0f}",
@@ -156,6 +168,12 @@ def card(
         trainings=trainings(chosen, shipped.trainings),
         **facts,
     )
+
+
+def _parameters(network: Any) -> int:
+    if isinstance(network, Weights):
+        return sum(part.size for part in network)
+    return sum(weight.numel() for weight in network.parameters())
 
 
 def trainings(chosen: Mapping[str, pd.Series], shown: Sequence[Column]) -> Table:

@@ -12,6 +12,9 @@ PAGE = Page(
         "fast models agree with llvm-mca, and do the results hold on real hardware?"
     ),
     experiments=(
+        "first_guess",
+        "time_against_quality",
+        "equal_calls",
         "processors",
         "processors_speed",
         "processors_speed_zen4",
@@ -19,5 +22,5 @@ PAGE = Page(
         "processor_agreement",
         "processor_deviations",
     ),
-    sections=("cycles", "fresh", "agreement"),
+    sections=("guess", "cycles", "fresh", "agreement"),
 )

@@ -126,8 +126,6 @@ def test_a_method_that_does_not_serve_names_another() -> None:
                 assert "take --by" in str(error)
     with pytest.raises(ValueError, match="--by search"):
         Orderer("cp_sat", "skylake", "tso")
-    with pytest.raises(ValueError, match="--by policy"):
-        Orderer("learned", "znver4", "tso")
 
 
 def test_equal_instructions_keep_their_sequence() -> None:

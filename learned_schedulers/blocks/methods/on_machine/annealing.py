@@ -51,7 +51,7 @@ def search(
             _random_ready(reach, rng, current)
             idle_moves, cost = 0, np.inf
         else:
-            source, target = _move(reach, current, rng)
+            source, target = move(reach, current, rng)
             shift(current, source, target)
         cycles = makespan_of(block, current, memory)
         new_cost = cycles + weight * mean_issue(memory, n)
@@ -72,7 +72,7 @@ def search(
 
 
 @njit(cache=True, nogil=True)
-def _move(reach: np.ndarray, order: np.ndarray, rng: np.random.Generator) -> tuple[int, int]:
+def move(reach: np.ndarray, order: np.ndarray, rng: np.random.Generator) -> tuple[int, int]:
     """A uniform random slot, and another slot to which its instruction may move. There must be several legal orders."""
     n = len(order)
     while True:
