@@ -26,7 +26,7 @@ _hundredths = partial(percent, digits=2)
 
 def _excess(row: Row | None) -> str:
     """Cycles over the baseline's, with the interval."""
-    less = None if row is None else row | {name: row[name] - 1 for name in ("value", "low", "high")}
+    less = None if row is None else {**row, **{name: row[name] - 1 for name in ("value", "low", "high")}}
     return spread(less, _hundredths, lambda end: _hundredths(end).rstrip("%"))
 
 
