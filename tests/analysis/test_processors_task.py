@@ -47,6 +47,17 @@ def test_ratios_to_gcc_and_to_the_best_order_of_all() -> None:
     np.testing.assert_array_equal(to_best["late", "greedy"][0].ratio, [1, 2, 1, np.nan])
 
 
+def test_ratios_to_a_method_are_to_its_orders_of_the_same_seed() -> None:
+    peers = [Orders("peer", "none", 0, GCC), Orders("peer", "none", 1, LATE)]
+    compared = cycles.ratios(
+        CYCLES, pd.Series(LENGTHS), [*peers, *(Orders("late", "x", k, LATE) for k in (0, 1, 2))], "peer"
+    )
+    np.testing.assert_array_equal(compared["peer", "none"][1].ratio, [1, 1, 1, np.nan])
+    np.testing.assert_array_equal(compared["late", "x"][0].ratio, [0.5, 2, 1, np.nan])
+    np.testing.assert_array_equal(compared["late", "x"][1].ratio, [1, 1, 1, np.nan])
+    np.testing.assert_array_equal(compared["late", "x"][2].ratio, [0.5, 2, 1, np.nan], "else its first seed")
+
+
 def inputs(root: Path, judges: dict[str, Judge]) -> Inputs:
     """Two seeds of `late` for atom, the second `unsupported` except for one block; one seed for haswell."""
     one_block: dict[str, laid.Order | str] = dict.fromkeys(LENGTHS, "unsupported: no model") | {"a": LATE["a"]}

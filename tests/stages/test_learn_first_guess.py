@@ -1,0 +1,41 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from learned_schedulers.blocks.methods import first_guess
+from learned_schedulers.blocks.processors.settings import Guessing
+from pipeline.lab import tables
+from pipeline.processors.stages import learn_first_guess
+from pipeline.processors.tables import GUESS_HISTORY, MACHINE_INSTRUCTIONS
+from tests.blocks.methods.machines import table
+from tests.stages.test_learn_policy import inputs  # noqa: F401 - a fixture
+
+SETTINGS = Guessing(
+    training="training", development="development", machines=["small", "other"], blocks=30, evaluations=20, rounds=2,
+    moves=4, randomness=0.1, hidden=(4, 4), steps=5, batch=16, learning_rate=0.01,
+).model_dump_json()  # fmt: skip
+
+
+def learn(inputs: dict[str, Path], seed: int, out: Path) -> first_guess.Weights:  # noqa: F811
+    machines = []
+    for name, retire_width in (("small", 0), ("other", 2)):
+        machines.append(out.with_name(f"{name}.parquet"))
+        tables.write(table(retire_width=retire_width), MACHINE_INSTRUCTIONS, machines[-1])
+    files = (machines, inputs["instructions"], inputs["dags"], inputs["sets"], inputs["sets"])
+    learn_first_guess.main(SETTINGS, seed, *files, out, out.with_suffix(".history.parquet"))
+    return first_guess.load(out)
+
+
+def test_weights_and_history_follow_from_the_seed(
+    inputs: dict[str, Path],  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    first, second, third = (learn(inputs, seed, tmp_path / f"{k}.safetensors") for k, seed in enumerate((0, 0, 1)))
+    assert all((one == other).all() for one, other in zip(first, second, strict=True))
+    assert any((one != other).any() for one, other in zip(first, third, strict=True))
+    history = tables.read(GUESS_HISTORY, tmp_path / "0.history.parquet")
+    assert history["round"].tolist() == [0, 0, 1, 1]
+    assert np.isfinite(history.loc[history["split"] == "development", "gap"]).all()
+    assert "other: best orders are searched" in capsys.readouterr().err
