@@ -27,7 +27,8 @@ METHOD = Annotated[
     By,
     typer.Option(
         help="search: 300 orders of each block are timed in the model; policy: learned preferences, the fastest; "
-        "learned: a network that learned best orders; list: list scheduling; cp_sat: proven optima, for atom; "
+        "learned: the first guess of a small network and nine orders near it; list: list scheduling; "
+        "cp_sat: proven optima, for atom; "
         "imitator: GCC's order; random_legal: for tests, any legal order by --seed, faster or not."
     ),
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from pipeline.hardware.page import hardware
-from pipeline.processors.page import agreement, cycles, fresh
+from pipeline.processors.page import agreement, cycles, fresh, guess
 from tests.report import made, processors
 
 EVIDENCE = made.evidence(
@@ -132,3 +132,21 @@ def test_agreement_with_llvm_mca_blocks_first_and_classes_by_number() -> None:
     ]
     assert shown["deviations"].lines[1][4:] == ["`mfence; mov (%rcx),%rdx`", "8", "10"]
     assert list(shown["meanings"]) == ["memory barrier", "units"]
+
+
+def test_the_first_guess_over_the_best_unseen_and_at_equal_calls() -> None:
+    shown = guess.section(made.evidence(processors.guesses()))
+    [gaps] = shown["gaps"].values()
+    assert gaps.head == ["Scheduler", "Decoder", "atom", "haswell", "Blocks"]
+    assert [line[0] for line in gaps.lines] == ["Search", "First guess"], "the nearest first, without the unseen"
+    assert gaps.lines[1][2].startswith("0.30%") and gaps.lines[1][4] == "500"
+    assert [line[:2] for line in shown["unseen"].lines] == [["atom", "atom, haswell"], ["haswell", "atom, haswell"]]
+    assert shown["unseen"].lines[0][2].startswith("0.40%") and shown["unseen"].lines[0][3].startswith("0.70%")
+    assert [line[0] for line in shown["calls"].lines] == ["atom", "haswell", "all six"]
+    assert shown["calls"].lines[2][1].startswith("-2.00%")
+    assert set(shown["figures"]) == {"guess_time", "guess_calls"}
+    for draw in shown["figures"].values():
+        draw()
+    assert guess.section(made.evidence()) == {"gaps": {}}
+    text, figures = made.page("processors", made.evidence(processors.guesses()))
+    assert "### Processors that it has not seen" in text and {"guess_time", "guess_calls"} <= figures

@@ -69,8 +69,8 @@ def _unseen(rows: pd.DataFrame, targets: list[str]) -> Table:
     shown: list[Column] = [
         *columns(target="Processor"),
         *columns(_processors, method="Not seen"),
-        ("Over the network that has seen it", metric(_excess, **_TRAINED)),
-        ("Over the best known", metric(_excess, **_BEST)),
+        ("Over the network that has seen it", lambda line: _excess(line.find(judge=line["target"], **_TRAINED))),
+        ("Over the best known", lambda line: _excess(line.find(judge=line["target"], **_BEST))),
     ]
     return table(shown, lines(picked, ["target", "method"], {"target": targets}), right=2)
 
@@ -81,7 +81,7 @@ def _processors(method: str) -> str:
 
 def _calls(rows: pd.DataFrame, targets: list[str]) -> Table:
     """Cycles by the first guess over those by search after as many calls."""
-    of = {"metric": "cycles", "comparison": "ratio", "baseline": "search"}
+    of = {"metric": "cycles", "comparison": "ratio", "baseline": "search", "judge": "llvm_mca"}
     learned = rows[(rows["method"] == "learned") & (rows["seed"] == "all")] if len(rows) else rows
     shown: list[Column] = [
         ("Processor", lambda line: "all six" if line["target"] == "all" else line["target"]),
