@@ -13,6 +13,7 @@ PAGE = Page(
     ),
     experiments=(
         "first_guess",
+        "guess_ablation",
         "time_against_quality",
         "equal_calls",
         "processors",

@@ -15,7 +15,16 @@ from pipeline.lab.page.panels import panels, styles
 from pipeline.lab.page.plots import curve, drawings
 from pipeline.lab.page.tables import SCHEDULER, Column, Table, columns, lines, metric, ranked, table, value
 
-EXPERIMENT, TIMES, CALLS = "first_guess", "time_against_quality", "equal_calls"
+EXPERIMENT, TIMES, CALLS, ABLATION = "first_guess", "time_against_quality", "equal_calls", "guess_ablation"
+_READS = {  # methods of ABLATION -> what their network does not read
+    "guess_all": "nothing",
+    "guess_no_state": "the state of the processor: when each could start and end, free units, room",
+    "guess_no_bounds": "bounds on what lies behind: the longest chain of results, dispatch of the followers",
+    "guess_no_units": "units: who needs the same ones, how much work waits for them",
+    "guess_no_retirement": "retirement in order, and when the last instruction ends",
+    "guess_no_description": "widths, and whether it issues in order",
+    "list_scheduling": "- (list scheduling)",
+}
 _BEST = {"metric": "cycles", "comparison": "ratio", "baseline": "best"}
 _TRAINED = {"metric": "cycles", "comparison": "ratio", "baseline": "first_guess"}
 _UNSEEN = "unseen_"  # names of methods that have not seen some processors: unseen_atom_haswell
@@ -42,6 +51,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
     return {
         "gaps": {set_label(name): _gaps(own[own["set"] == name], targets) for name in sets},
         "unseen": _unseen(own[own["set"] == sets[0]], targets),
+        "ablation": _ablation(evidence.of(ABLATION), targets),
         "calls": _calls(calls, [*targets, "all"]),
         "figures": drawings(
             guess_time=(against_time, _curves(times, _EVALUATIONS), targets),
@@ -73,6 +83,16 @@ def _unseen(rows: pd.DataFrame, targets: list[str]) -> Table:
         ("Over the best known", lambda line: _excess(line.find(judge=line["target"], **_BEST))),
     ]
     return table(shown, lines(picked, ["target", "method"], {"target": targets}), right=2)
+
+
+def _ablation(rows: pd.DataFrame, targets: list[str]) -> Table:
+    """What each group of features is worth on each processor, development blocks."""
+    shown: list[Column] = [
+        ("Not read", lambda line: _READS[line["method"]]),
+        *((name, metric(_excess, target=name, judge=name, **_BEST)) for name in targets),
+    ]
+    chosen = rows[rows["method"].isin(_READS)]
+    return table(shown, lines(chosen, ["method"], {"method": _READS}), right=1)
 
 
 def _processors(method: str) -> str:

@@ -22,6 +22,7 @@ from learned_schedulers.blocks.methods import OK, UNSUPPORTED, Budget, Method, S
 from learned_schedulers.blocks.methods.list_scheduling import Priority
 from learned_schedulers.blocks.methods.search import Walk
 from learned_schedulers.blocks.models import ordering_network, ordering_training, pocsnet_training
+from learned_schedulers.blocks.order.methods import GUESS
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.problems.token_blocks import Blocks, token_trie
 from learned_schedulers.blocks.processors import model
@@ -44,6 +45,8 @@ VARIANTS: dict[str, Entry] = {  # every method, in every way that its settings t
     "cp_sat": entry("cp_sat", evaluations=20, seconds=0.05),
     **{f"ordering {head}": entry("ordering") for head in HEADS},
     "ordering on a machine": entry("ordering", evaluations=8),
+    "first_guess": entry("first_guess"),
+    "first_guess, improved": entry("first_guess", evaluations=50),
 }
 _NAMED = {variant.method for variant in VARIANTS.values()}
 VARIANTS |= {name: entry(name) for name in methods() if name not in _NAMED}  # all others with their default settings
@@ -77,6 +80,8 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path | 
         method = VARIANTS[variant].method
         if method == "shipped_imitator":
             return ordering_network.SHIPPED
+        if method == "first_guess":
+            return GUESS
         if method == "ordering":
             _network(variant.split()[-1]).save(path)
         elif method == "policy":
@@ -222,6 +227,8 @@ FLOORS: dict[str, floors.Floor] = {  # that a random legal order does not reach
     "haifa, one a cycle": floors.as_gcc(0.18, (4, 12)),
     "milp": floors.least_weight(CHIP, SMALL),
     "policy": FASTER,
+    "first_guess": FASTER,
+    "first_guess, improved": floors.faster(CHIP, 0.92),
     **{f"list_scheduling {name}": FASTER for name in get_args(Priority)},
     **{f"search {name}": floors.faster(CHIP, 0.92) for name in get_args(Walk)},
     "branch_and_bound": floors.faster(CHIP, 0.92),
