@@ -9,6 +9,7 @@ the softmax is sure and wrong.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -32,6 +33,8 @@ _INSTRUCTIONS = 8192  # of a batch
 _MOST_REGRET = 4.0  # cycles; larger ones count as much, so that few blocks do not decide everything
 _ENTROPY = 0.1  # weight of the cross-entropy
 _FURTHEST = 8.0  # standard deviations to which features are cut in training
+_WIDTHS, _RETIRED = (1, 2, 3, 4, 6), (0, 1, 2, 3, 4, 8)  # of drawn processors; 0: in order
+_SLOWER = (0.7, 1.0, 1.0, 1.5)  # factors of all latencies
 _LEAST_RATE = 0.01  # share of the learning rate at the end of the cosine
 
 
@@ -55,6 +58,18 @@ class Perceptron(nn.Module):
             first = self.first.weight.T / self._deviation[:, None]
             parts = (first, self.first.bias - self._mean @ first, self.second.weight.T, self.second.bias)
             return Weights(*(np.ascontiguousarray(part.numpy()) for part in (*parts, self.last.weight[0])))
+
+
+def drawn_processor(chip: Processor, rng: np.random.Generator) -> Processor:
+    """A processor that does not exist: another width and retirement, in order or not, quicker or slower results.
+
+    A network that learns on such processors, too, cannot rely on what a few real ones have in common (domain
+    randomisation, Tobin et al. 2017).
+    """
+    width, retired = int(rng.choice(_WIDTHS)), int(rng.choice(_RETIRED))
+    slower = np.maximum(1, np.rint(chip.latencies * rng.choice(_SLOWER))).astype(chip.latencies.dtype)
+    latencies = np.where(chip.latencies > 0, slower, chip.latencies)
+    return replace(chip, issue_width=width, retire_width=retired, latencies=latencies)
 
 
 def courses(

@@ -45,7 +45,8 @@ class Guessing(Section):
     training: str  # names of sets of blocks
     development: str
     machines: Annotated[list[str], Field(min_length=1)]  # processors that it learns on
-    blocks: Positive  # number of blocks drawn from the training set by the seed, of the development set the first ones
+    drawn: Annotated[int, Field(ge=0)] = 0  # processors that are made of each of them, by other widths and latencies
+    blocks: Positive  # number of blocks drawn from the training set by the seed; the drawn processors share as many
     evaluations: Positive  # of the search for the best orders
     rounds: Positive  # of trials; from the second one on, along the orders of the network so far
     moves: Positive  # random moves that improve the rest of the block behind each ready instruction

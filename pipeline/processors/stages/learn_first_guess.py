@@ -9,7 +9,7 @@ import pandas as pd
 import torch
 
 from learned_schedulers.blocks.methods import first_guess
-from learned_schedulers.blocks.models.first_guess import courses, learn
+from learned_schedulers.blocks.models.first_guess import courses, drawn_processor, learn
 from learned_schedulers.blocks.processors.costs import processor
 from learned_schedulers.blocks.processors.settings import Guessing
 from learned_schedulers.section import section
@@ -46,6 +46,9 @@ def main(
     for name, path in zip(chosen.machines, machine, strict=True):
         chip = processor(tables.arrow(MACHINE_INSTRUCTIONS, path))
         learned_courses += courses(store, learned, chip, chosen.evaluations, rng)
+        for share in np.array_split(rng.permutation(learned), chosen.drawn) if chosen.drawn else []:
+            made_up = drawn_processor(chip, rng)
+            learned_courses += courses(store, np.sort(share), made_up, chosen.evaluations, rng)
         measured_courses += courses(store, measured, chip, chosen.evaluations, rng)
         print(f"{name}: best orders are searched", file=sys.stderr)
     learned_weights, rounds = learn(learned_courses, measured_courses, chosen, seed)

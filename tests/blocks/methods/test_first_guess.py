@@ -12,12 +12,13 @@ from numba import njit
 from safetensors.numpy import save_file
 
 from learned_schedulers.blocks.dag.sampling import random_ready
+from learned_schedulers.blocks.dag.topology import count_violations
 from learned_schedulers.blocks.methods import Budget, first_guess
 from learned_schedulers.blocks.methods.on_machine import estimate
 from learned_schedulers.blocks.methods.on_machine.choice import FEATURES, find_ready, new_choice, open_block, take
 from learned_schedulers.blocks.methods.on_machine.exploration import Course, explore
 from learned_schedulers.blocks.methods.on_machine.guessing import Weights, guesses, new_scratch, score
-from learned_schedulers.blocks.models.first_guess import Perceptron, courses, gap, learn
+from learned_schedulers.blocks.models.first_guess import Perceptron, courses, drawn_processor, gap, learn
 from learned_schedulers.blocks.processors import model, packing
 from learned_schedulers.blocks.processors.settings import Guessing
 from tests.blocks.methods import made_up
@@ -155,6 +156,22 @@ def test_a_learned_guess_is_near_the_best_orders_of_other_blocks(processor_in_or
 
 def _drawn(course: Course, rng: np.random.Generator) -> np.ndarray:
     return model.makespans(course.timed, _orders(course.precedes, 9, rng))
+
+
+@pytest.mark.parametrize("processor_in_order", [True, False])
+def test_drawn_processors_differ_and_order_legally(processor_in_order: bool) -> None:
+    chip, rng = machine(in_order=processor_in_order), np.random.default_rng(4)
+    store, _, sample = imitated.corpus(20, shortest=9, longest=9)
+    kinds = set()
+    for _ in range(12):
+        made_up_chip = drawn_processor(chip, rng)
+        kinds.add((made_up_chip.issue_width, made_up_chip.issues_in_order, made_up_chip.latencies.tobytes()))
+        assert ((made_up_chip.latencies > 0) == (chip.latencies > 0)).all()
+        for course in courses(store, sample.rows, made_up_chip, 20, rng):
+            order = guesses(course.costs, course.precedes, _random_weights(rng))
+            assert count_violations(course.precedes, order).sum() == 0
+            assert (model.makespans(course.timed, order[:, None])[:, 0] >= 1).all()
+    assert len(kinds) >= 8 and {kind[1] for kind in kinds} == {True, False}
 
 
 def test_features_that_it_must_not_see_have_no_weight() -> None:
