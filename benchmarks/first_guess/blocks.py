@@ -86,6 +86,6 @@ def blocks_on(targets: Sequence[str], n_blocks: int) -> Iterator[Blocks]:
 
 def binary() -> str:
     """llvm-mca. Raises ValueError if it is not installed."""
-    if (found := llvm_mca.find()) is None:
+    if (program := llvm_mca.find()) is None:
         raise ValueError(f"llvm-mca {llvm_mca.VERSION} is needed: `{llvm_mca.INSTALL}` (as root), then run again")
-    return found
+    return program

@@ -47,10 +47,10 @@ def main(
         measured = _measured(
             blocks, rounds, most, Bootstrap(len(blocks.texts), evaluation.bootstrap_samples, evaluation.confidence)
         )
-        rows += [one | {"experiment": output.name} for one in measured]
+        rows += [line | {"experiment": output.name} for line in measured]
         files += inputs(blocks.target)
-    of_guess = [one for one in rows if (one["method"], one["decoder"]) == ("first_guess", "evaluations_1")]
-    slowest = max((one for one in of_guess if one["metric"] == _TIME), key=lambda one: one["value"])
+    of_guess = [line for line in rows if (line["method"], line["decoder"]) == ("first_guess", "evaluations_1")]
+    slowest = max((line for line in of_guess if line["metric"] == _TIME), key=lambda line: line["value"])
     rows.append(slowest | {"target": "slowest"})
     publish(output, {"results": results(rows)}, {"blocks": n_blocks, "rounds": rounds}, sorted(set(files)), [GUESS])
 
@@ -64,11 +64,11 @@ def _methods(blocks: Blocks, most: int) -> dict[tuple[str, int], tuple[Method, B
             entries[("first_guess", evaluations)] = entry("first_guess", evaluations=evaluations)
             entries[("search", evaluations)] = entry("search", evaluations=evaluations)
     weights = {"first_guess": GUESS, "policy": policy_file(blocks.target)}
-    made = {}
+    methods = {}
     for (name, evaluations), chosen in entries.items():
         resources = {"machine": blocks.chip} | ({"weights": weights[name]} if name in weights else {})
-        made[name, evaluations] = make(chosen, resources), Budget.of(chosen.settings)
-    return made
+        methods[name, evaluations] = make(chosen, resources), Budget.of(chosen.settings)
+    return methods
 
 
 def _measured(blocks: Blocks, rounds: int, most: int, bootstrap: Bootstrap) -> list[Row]:

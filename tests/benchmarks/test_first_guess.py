@@ -29,12 +29,12 @@ class Judge:
         self.batches = [Batch(store.problems(rows, shown), np.arange(len(rows)), shown)]
         self.texts = [[""] * 8] * len(rows)
         self.timed = model.costs(self.chip, self.emitted.instructions)
-        self.asked = 0
+        self.n_calls = 0
 
     def cycles(self, orders: list[np.ndarray], binary: str, threads: int) -> np.ndarray:
         order = np.stack(orders)
         assert count_violations(self.emitted.precedes, order).sum() == 0
-        self.asked += 1
+        self.n_calls += 1
         return model.makespans(self.timed, order[:, None])[:, 0].astype(float)
 
 
@@ -43,7 +43,7 @@ def test_methods_ask_for_legal_orders_alone(method: str, monkeypatch: pytest.Mon
     monkeypatch.setattr(equal_calls, "binary", lambda: "")
     judge: Any = Judge()
     best = equal_calls._best_so_far(judge, method, 0)
-    assert judge.asked == equal_calls.CALLS[-1]
+    assert judge.n_calls == equal_calls.CALLS[-1]
     assert best.shape == (len(equal_calls.CALLS), len(judge.texts))
     assert (np.diff(best, axis=0) <= 0).all()
     assert (best[-1] < best[0]).any()

@@ -33,8 +33,8 @@ def test_weights_and_history_follow_from_the_seed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     first, second, third = (learn(inputs, seed, tmp_path / f"{k}.safetensors") for k, seed in enumerate((0, 0, 1)))
-    assert all((one == other).all() for one, other in zip(first, second, strict=True))
-    assert any((one != other).any() for one, other in zip(first, third, strict=True))
+    assert all((part == other).all() for part, other in zip(first, second, strict=True))
+    assert any((part != other).any() for part, other in zip(first, third, strict=True))
     history = tables.read(GUESS_HISTORY, tmp_path / "0.history.parquet")
     assert history["round"].tolist() == [0, 0, 1, 1]
     assert np.isfinite(history.loc[history["split"] == "development", "gap"]).all()

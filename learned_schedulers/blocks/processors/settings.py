@@ -40,7 +40,7 @@ class Rollouts(Section):
 
 
 class Guessing(Section):
-    """Settings for learning the first guess (blocks/models/first_guess.py)."""
+    """Settings for learning the first guess (blocks/methods/on_machine/guess_learning.py)."""
 
     training: str  # names of sets of blocks
     development: str

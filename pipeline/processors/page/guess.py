@@ -47,10 +47,10 @@ def section(evidence: Evidence) -> dict[str, Any]:
     settings = evidence.settings(EXPERIMENT)
     targets = in_order(rows["target"], settings.get("targets", ()))
     sets = in_order(rows["set"], settings.get("sets", ()))
-    own = rows[(rows["judge"] == rows["target"]) & (rows["seed"] == "all")]
+    judged = rows[(rows["judge"] == rows["target"]) & (rows["seed"] == "all")]
     return {
-        "gaps": {set_label(name): _gaps(own[own["set"] == name], targets) for name in sets},
-        "unseen": _unseen(own[own["set"] == sets[0]], targets),
+        "gaps": {set_label(name): _gaps(judged[judged["set"] == name], targets) for name in sets},
+        "unseen": _unseen(judged[judged["set"] == sets[0]], targets),
         "ablation": _ablation(evidence.of(ABLATION), targets),
         "calls": _calls(calls, [*targets, "all"]),
         "figures": drawings(
@@ -64,8 +64,8 @@ def _gaps(rows: pd.DataFrame, targets: list[str]) -> Table:
     """Every method's cycles over the best known on each processor; the nearest on the first processor come first."""
     shown: list[Column] = [*SCHEDULER, *((name, metric(_excess, target=name, judge=name, **_BEST)) for name in targets)]
     shown.append(("Blocks", value(count, column="n", judge=targets[0], **_BEST)))
-    seen = rows[~rows["method"].str.startswith(_UNSEEN)]
-    return table(shown, ranked(lines(seen, ["method", "decoder"]), judge=targets[0], **_BEST), right=2)
+    trained = rows[~rows["method"].str.startswith(_UNSEEN)]
+    return table(shown, ranked(lines(trained, ["method", "decoder"]), judge=targets[0], **_BEST), right=2)
 
 
 def _unseen(rows: pd.DataFrame, targets: list[str]) -> Table:

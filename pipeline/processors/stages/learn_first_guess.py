@@ -9,7 +9,7 @@ import pandas as pd
 import torch
 
 from learned_schedulers.blocks.methods import first_guess
-from learned_schedulers.blocks.models.first_guess import courses, drawn_processor, learn
+from learned_schedulers.blocks.methods.on_machine.guess_learning import courses, drawn_processor, learn
 from learned_schedulers.blocks.processors.costs import processor
 from learned_schedulers.blocks.processors.settings import Guessing
 from learned_schedulers.section import section

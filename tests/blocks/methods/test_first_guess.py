@@ -17,8 +17,8 @@ from learned_schedulers.blocks.methods import Budget, first_guess
 from learned_schedulers.blocks.methods.on_machine import estimate
 from learned_schedulers.blocks.methods.on_machine.choice import FEATURES, find_ready, new_choice, open_block, take
 from learned_schedulers.blocks.methods.on_machine.exploration import Course, explore
+from learned_schedulers.blocks.methods.on_machine.guess_learning import Perceptron, courses, drawn_processor, gap, learn
 from learned_schedulers.blocks.methods.on_machine.guessing import Weights, guesses, new_scratch, score
-from learned_schedulers.blocks.models.first_guess import Perceptron, courses, drawn_processor, gap, learn
 from learned_schedulers.blocks.processors import model, packing
 from learned_schedulers.blocks.processors.settings import Guessing
 from tests.blocks.methods import made_up
@@ -123,12 +123,12 @@ def test_regrets_of_choices_are_those_of_all_orders(processor_in_order: bool) ->
             cycles = model.makespans(made_up.part(course.timed, b), orders[None])[0]
             assert course.cycles[b] == cycles.min()
             of_first = {int(i): int(cycles[orders[:, 0] == i].min()) for i in np.unique(orders[:, 0])}
-            one = Course(
+            alone = Course(
                 course.costs._replace(instructions=course.costs.instructions[b : b + 1]),
                 made_up.part(course.timed, b),
                 *(part[b : b + 1] for part in (course.precedes, course.best, course.cycles)),
             )
-            result = explore(one, None, 0.0, 400, rng)
+            result = explore(alone, None, 0.0, 400, rng)
             assert (result.regret >= 0).all()
             if len(set(of_first.values())) == 1:
                 continue

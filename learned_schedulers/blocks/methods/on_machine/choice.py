@@ -123,12 +123,12 @@ def take(block: Block, precedes: np.ndarray, choice: Choice, i: int) -> None:
 @njit(cache=True, nogil=True)
 def find_ready(choice: Choice, n: int) -> int:
     """Fill `ready`; returns how many instructions are."""
-    found = 0
+    n_ready = 0
     for i in range(n):
         if choice.state.waiting[i] == 0:
-            choice.ready[found] = i
-            found += 1
-    return found
+            choice.ready[n_ready] = i
+            n_ready += 1
+    return n_ready
 
 
 @njit(cache=True, nogil=True)

@@ -149,19 +149,19 @@ def starts(block: Block, state: State, i: int) -> int:
 @njit(cache=True, nogil=True)
 def _is_free(facts: np.ndarray, machine: np.ndarray, i: int, busy: int) -> bool:
     """Whether all units of instruction i are free, and one unit of each of its groups."""
-    taken = busy
-    if facts[i, UNITS] & taken:
+    occupied = busy
+    if facts[i, UNITS] & occupied:
         return False
-    taken |= facts[i, UNITS]
+    occupied |= facts[i, UNITS]
     first = FIRST_LIST + machine[N_POOLS] + machine[N_BUFFERS] + machine[N_OCCUPIED]
     for column in range(first, first + machine[N_CHOICES]):
         choice = facts[i, column]
         if choice == 0:
             break
-        free = machine[FIRST_GROUP + (choice & 255) - 1] & ~taken
+        free = machine[FIRST_GROUP + (choice & 255) - 1] & ~occupied
         if not free:
             return False
-        taken |= free & -free
+        occupied |= free & -free
     return True
 
 

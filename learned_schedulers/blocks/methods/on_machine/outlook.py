@@ -97,20 +97,20 @@ def look(block: Block, precedes: np.ndarray, outlook: Outlook) -> None:
 @njit(cache=True, nogil=True)
 def _sort(precedes: np.ndarray, sequence: np.ndarray) -> None:
     """Fill `sequence` with a legal order."""
-    n, done = len(precedes), 0
+    n, placed = len(precedes), 0
     waiting = precedes.sum(0)
     for k in range(n):
         if waiting[k] == 0:
-            sequence[done] = k
-            done += 1
+            sequence[placed] = k
+            placed += 1
     for place in range(n):
         i = sequence[place]
         for k in range(n):
             if precedes[i, k]:
                 waiting[k] -= 1
                 if waiting[k] == 0:
-                    sequence[done] = k
-                    done += 1
+                    sequence[placed] = k
+                    placed += 1
 
 
 @njit(cache=True, nogil=True)

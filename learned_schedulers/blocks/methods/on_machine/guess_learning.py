@@ -80,7 +80,7 @@ def courses(
     rows: (B,) of the store. A block with an instruction that the processor's model does not know is left out.
     """
     rows = rows[supported(store, rows, chip)]
-    made = []
+    batches = []
     for items in by_length(store.lengths[rows], _INSTRUCTIONS):
         problems = store.as_emitted(rows[items])
         timed = model.costs(chip, problems.instructions)
@@ -89,7 +89,7 @@ def courses(
         emitted = np.broadcast_to(np.arange(best.shape[1], dtype=np.int16), best.shape)
         as_emitted = model.makespans(timed, emitted[:, None])[:, 0]
         best = np.where((as_emitted < cycles)[:, None], emitted, best).astype(np.int64)
-        made.append(
+        batches.append(
             Course(
                 chip.out_of_order_costs(problems.instructions),
                 timed,
@@ -98,7 +98,7 @@ def courses(
                 np.minimum(cycles, as_emitted).astype(np.int64),
             )
         )
-    return made
+    return batches
 
 
 def gap(measured: Sequence[Course], weights: Weights) -> float:
