@@ -8,9 +8,9 @@ import numpy as np
 import torch
 
 from learned_schedulers.blocks.problems.instructions import Encodings
+from learned_schedulers.blocks.problems.outside import outside, outside_relations
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.problems.relations import Relations
-from learned_schedulers.blocks.read.leaks import MOST_FOLLOWING as MOST
 
 
 class Vocabulary:
@@ -33,7 +33,8 @@ class Vocabulary:
         """The known tokens of every instruction."""
         number = np.array([self._number.get(token, -1) for token in encodings.tokens], np.int64)[encodings.bags]
         in_vocabulary = number >= 0
-        return Bags(number[in_vocabulary], np.r_[0, np.cumsum(in_vocabulary)][encodings.bounds])
+        bounds = np.r_[0, np.cumsum(in_vocabulary)][encodings.bounds]
+        return Bags(number[in_vocabulary], bounds, encodings.compared)
 
 
 class Bags(NamedTuple):
@@ -41,6 +42,7 @@ class Bags(NamedTuple):
 
     tokens: np.ndarray  # int64
     bounds: np.ndarray  # (U + 1,) int64
+    compared: np.ndarray  # (U, 7) int64, of Encodings
 
 
 class Inputs(NamedTuple):
@@ -51,24 +53,25 @@ class Inputs(NamedTuple):
     instructions: torch.Tensor  # (B, n) int64 in 0..V
     nodes: torch.Tensor  # (B, n, 8) int64, see Relations
     pairs: torch.Tensor  # (B, n, n, 5) int64
-    following: torch.Tensor  # (B, 4) int64 in 0..V, instructions after a block, -1 for none; or (B, 0)
+    outside: torch.Tensor  # (B, C) int64 in 0..V, instructions outside a block, -1 for none
+    outside_pairs: torch.Tensor  # (B, n, C, 4) int64, see outside_relations
 
     def to(self, device: torch.device) -> Inputs:
         return Inputs(*(part.to(device) for part in self))
 
 
-def inputs(problems: Problems, related: Relations, bags: Bags, following: bool = False) -> Inputs:
-    """The tensors of a batch; `following`: include the instructions that follow the blocks."""
+def inputs(problems: Problems, related: Relations, bags: Bags, chosen: np.ndarray | None = None) -> Inputs:
+    """The tensors of a batch; `chosen`: the places (`outside.places`) of instructions outside the blocks, if any."""
+    chosen = np.zeros(0, np.int64) if chosen is None else chosen
     size, shape = problems.instructions.size, problems.instructions.shape
-    behind = np.full((len(problems), MOST if following else 0), -1, np.int64)
-    if following and problems.following is not None:
-        behind[:] = problems.following
-    exists = behind >= 0
-    rows = np.concatenate([problems.instructions.ravel(), behind[exists]])
+    around = outside(problems, chosen)
+    around_pairs = outside_relations(problems.instructions, around, chosen, bags.compared)
+    exists = around >= 0
+    rows = np.concatenate([problems.instructions.ravel(), around[exists]])
     distinct, number = np.unique(rows, return_inverse=True)
-    behind[exists] = number[size:]
+    around[exists] = number[size:]
     counts = bags.bounds[distinct + 1] - bags.bounds[distinct]
     starts = np.cumsum(counts) - counts
     tokens = bags.tokens[np.repeat(bags.bounds[distinct] - starts, counts) + np.arange(counts.sum())]
-    arrays = (tokens, starts, number[:size].reshape(shape), related.nodes, related.pairs, behind)
+    arrays = (tokens, starts, number[:size].reshape(shape), related.nodes, related.pairs, around, around_pairs)
     return Inputs(*map(torch.from_numpy, arrays))

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from learned_schedulers.blocks.read.leaks import MOST_FOLLOWING as MOST
 from learned_schedulers.section import Positive, Section
 
 
@@ -17,7 +18,8 @@ class Encoder(Section):
     expansion: Positive  # of the perceptrons
     relations: bool  # whether it sees the dependency DAG
     positions: bool = False  # whether it sees the input order of the instructions
-    following: bool = False  # whether it sees the instructions after the block
+    following: Annotated[int, Field(ge=0, le=MOST)] = 0  # instructions after the block that it sees, the nearest first
+    preceding: Annotated[int, Field(ge=0, le=MOST)] = 0  # instructions before the block
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0  # of the sum that a layer of attention adds to an instruction
     token_dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0  # of an instruction's tokens
 
@@ -42,6 +44,7 @@ class Ordering(Section):
     learning_rate: Annotated[float, Field(gt=0)]
     warmup: Positive
     weight_decay: Annotated[float, Field(ge=0)]
+    optimiser: Literal["adamw", "muon"] = "adamw"  # muon: of the matrices; adamw of the rest
     measurements: Positive = 20  # on the development blocks, over the training, at equal distances
     patience: Positive
     precision: Literal["bfloat16", "float32"] = "float32"  # of the training steps; everything else is float32

@@ -24,6 +24,7 @@ from learned_schedulers.blocks.problems.sample import Sample
 from learned_schedulers.blocks.problems.store import BlockStore
 from learned_schedulers.learning import loop, processes
 from learned_schedulers.learning.loop import Row, State
+from learned_schedulers.learning.muon import MuonWithAdamW
 
 _INFERENCE_INSTRUCTIONS = 8192  # per batch
 _CLIP = 1.0  # largest norm of a step's gradient
@@ -91,17 +92,19 @@ def train(
     if settings.blocks is not None:
         chosen = np.sort(np.random.default_rng([seed, 0]).permutation(chosen)[: settings.blocks])
     instructions = store.instructions_of(training.rows[chosen])
-    if settings.encoder.following:
-        behind = store.following[training.rows[chosen]]
-        instructions = np.concatenate([instructions, behind[behind >= 0]])
+    for side, count_seen in ((store.following, settings.encoder.following), (store.preceding, settings.encoder.preceding)):
+        nearest = side[training.rows[chosen], :count_seen]
+        instructions = np.concatenate([instructions, nearest[nearest >= 0]])
     vocabulary = Vocabulary.of(encodings, instructions, settings.min_count)
     chosen = chosen[store.has_choice(training.rows[chosen])]  # blocks with one legal order have no loss
     network = OrderingNetwork(vocabulary, settings)
     network.to("cuda" if torch.cuda.is_available() else "cpu")
     bags = network.vocabulary.bags(encodings)
-    optimiser = torch.optim.AdamW(
-        network.parameters(), settings.learning_rate, betas=(0.9, 0.98), weight_decay=settings.weight_decay, fused=True
-    )
+    rates = settings.learning_rate, settings.weight_decay
+    if settings.optimiser == "muon":
+        optimiser = MuonWithAdamW(network, *rates)
+    else:
+        optimiser = torch.optim.AdamW(network.parameters(), rates[0], (0.9, 0.98), weight_decay=rates[1], fused=True)
     first = 0 if resume is None else resume["step"]
     batches = _batches(store.lengths[training.rows[chosen]], settings, seed, first)
 
