@@ -138,6 +138,15 @@ def warmed_cosine(largest: float, step: int, warmup: int, steps: int, least: flo
     return float(largest * min(1.0, (step + 1) / warmup) * max(least, cosine))
 
 
+def warmed_constant(largest: float, step: int, warmup: int, steps: int, least: float, decay: float) -> float:
+    """As `warmed_cosine`, but constant up to the last share `decay` of the steps, then in a straight line to `least`.
+
+    So a training can be made longer before the fall begins (Haegele et al. 2024).
+    """
+    falling = (steps - step) / (decay * steps)
+    return float(largest * min(1.0, (step + 1) / warmup, max(least, falling)))
+
+
 class _Best:
     """The best weights so far."""
 

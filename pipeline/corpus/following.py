@@ -53,7 +53,9 @@ class Following(NamedTuple):
         return pa.ListArray.from_arrays(pa.array(np.r_[0, np.cumsum(exists.sum(1))], pa.int32()), values)
 
 
-def of_blocks(image: Image, sections: np.ndarray, addresses: np.ndarray, codes: list[bytes], forms: Forms) -> tuple[Following, Following]:
+def of_blocks(
+    image: Image, sections: np.ndarray, addresses: np.ndarray, codes: list[bytes], forms: Forms
+) -> tuple[Following, Following]:
     """The instructions that follow B blocks of one program, and those before them, within their function.
 
     sections: (B,) names; addresses: (B,) int64; codes: the blocks' bytes in the program. In an object file several

@@ -92,7 +92,10 @@ def train(
     if settings.blocks is not None:
         chosen = np.sort(np.random.default_rng([seed, 0]).permutation(chosen)[: settings.blocks])
     instructions = store.instructions_of(training.rows[chosen])
-    for side, count_seen in ((store.following, settings.encoder.following), (store.preceding, settings.encoder.preceding)):
+    for side, count_seen in (
+        (store.following, settings.encoder.following),
+        (store.preceding, settings.encoder.preceding),
+    ):
         nearest = side[training.rows[chosen], :count_seen]
         instructions = np.concatenate([instructions, nearest[nearest >= 0]])
     vocabulary = Vocabulary.of(encodings, instructions, settings.min_count)
@@ -109,7 +112,8 @@ def train(
     batches = _batches(store.lengths[training.rows[chosen]], settings, seed, first)
 
     def rate(number: int) -> float:
-        return loop.warmed_cosine(settings.learning_rate, number, settings.warmup, settings.steps, _LEAST_RATE)
+        plan = settings.learning_rate, number, settings.warmup, settings.steps, _LEAST_RATE
+        return loop.warmed_cosine(*plan) if settings.decay is None else loop.warmed_constant(*plan, settings.decay)
 
     def step(number: int) -> tuple[torch.Tensor, int]:
         # Dropout depends on the step alone, so a resumed training repeats it.

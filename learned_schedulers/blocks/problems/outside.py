@@ -41,7 +41,9 @@ def outside(problems: Problems, chosen: np.ndarray) -> np.ndarray:
     return np.concatenate(sides, 1)[:, chosen].astype(np.int64)
 
 
-def outside_relations(instructions: np.ndarray, rows: np.ndarray, chosen: np.ndarray, compared: np.ndarray) -> np.ndarray:
+def outside_relations(
+    instructions: np.ndarray, rows: np.ndarray, chosen: np.ndarray, compared: np.ndarray
+) -> np.ndarray:
     """Categories of B blocks of n instructions, (B, n, C, 4) int64 less than N_OUTSIDE, columns OUTSIDE.
 
     instructions: (B, n); rows: (B, C), of `outside`; compared: (U, 7), `Encodings.compared`.
