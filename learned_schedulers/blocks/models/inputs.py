@@ -8,9 +8,9 @@ import numpy as np
 import torch
 
 from learned_schedulers.blocks.problems.instructions import Encodings
-from learned_schedulers.blocks.problems.outside import outside, outside_relations
+from learned_schedulers.blocks.problems.outside import N_OUTSIDE, outside, outside_relations
 from learned_schedulers.blocks.problems.problems import Problems
-from learned_schedulers.blocks.problems.relations import Relations
+from learned_schedulers.blocks.problems.relations import N_PAIR, Relations
 
 
 class Vocabulary:
@@ -52,9 +52,11 @@ class Inputs(NamedTuple):
     starts: torch.Tensor  # (V,) int64
     instructions: torch.Tensor  # (B, n) int64 in 0..V
     nodes: torch.Tensor  # (B, n, 8) int64, see Relations
-    pairs: torch.Tensor  # (B, n, n, 5) int64
+    kinds: torch.Tensor  # (K, 5) int64, the distinct rows of Relations.pairs
+    pairs: torch.Tensor  # (B, n, n) int64 in 0..K
     outside: torch.Tensor  # (B, C) int64 in 0..V, instructions outside a block, -1 for none
-    outside_pairs: torch.Tensor  # (B, n, C, 4) int64, see outside_relations
+    outside_kinds: torch.Tensor  # (M, 4) int64, the distinct rows of outside_relations
+    outside_pairs: torch.Tensor  # (B, n, C) int64 in 0..M
 
     def to(self, device: torch.device) -> Inputs:
         return Inputs(*(part.to(device) for part in self))
@@ -73,5 +75,17 @@ def inputs(problems: Problems, related: Relations, bags: Bags, chosen: np.ndarra
     counts = bags.bounds[distinct + 1] - bags.bounds[distinct]
     starts = np.cumsum(counts) - counts
     tokens = bags.tokens[np.repeat(bags.bounds[distinct] - starts, counts) + np.arange(counts.sum())]
-    arrays = (tokens, starts, number[:size].reshape(shape), related.nodes, related.pairs, around, around_pairs)
+    pairs, around_pairs = _distinct(related.pairs, N_PAIR), _distinct(around_pairs, N_OUTSIDE)
+    arrays = (tokens, starts, number[:size].reshape(shape), related.nodes, *pairs, around, *around_pairs)
     return Inputs(*map(torch.from_numpy, arrays))
+
+
+def _distinct(categories: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct rows of (..., F) categories less than `count`, (K, F), and the number of each row, (...) in 0..K.
+
+    A network sums embeddings once for each: a batch has a tenth as many distinct pairs as pairs.
+    """
+    *shape, features = categories.shape
+    rows = categories.reshape(-1, features)
+    _, first, number = np.unique(rows @ count ** np.arange(features), return_index=True, return_inverse=True)
+    return rows[first], number.reshape(shape)

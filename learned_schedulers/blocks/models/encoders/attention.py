@@ -71,11 +71,13 @@ class Outside(nn.Module):
         embedded = functional.embedding(outside.clamp_min(0), instructions)
         return torch.where((outside < 0)[..., None], self.none, embedded) + self.slots(places)
 
-    def memory(self, nodes: torch.Tensor, pairs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def memory(
+        self, nodes: torch.Tensor, kinds: torch.Tensor, pairs: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         """Keys and values of all layers, (layers, 2, B, heads, C, width / heads), and biases (layers, B, heads, n, C)."""
-        size, n, count, features = pairs.shape
+        size, n, count = pairs.shape
         parts = self.keys_values(self.norm(nodes)).view(size, count, self.layers, 2, self.heads, -1)
-        bias = self.pairs(pairs.view(-1, features)).view(size, n, count, self.layers, self.heads)
+        bias = functional.embedding(pairs, self.pairs(kinds)).view(size, n, count, self.layers, self.heads)
         return parts.permute(2, 3, 0, 4, 1, 5), bias.permute(3, 0, 4, 1, 2)
 
 
@@ -126,7 +128,7 @@ class Attention(nn.Module):
         bias = x.new_zeros(len(self.layers), 1, 1, 1, 1)
         if self.relations:
             x = x + self.nodes(batch.nodes.flatten(0, 1)).view(size, n, -1)
-            learned = self.pairs(batch.pairs.flatten(0, 2)).view(size, n, n, len(self.layers), -1)
+            learned = functional.embedding(batch.pairs, self.pairs(batch.kinds)).view(size, n, n, len(self.layers), -1)
             bias = learned.permute(3, 0, 4, 1, 2)  # (layers, B, heads, n, n)
         if self.positions:
             slot = torch.arange(n, device=x.device)
@@ -137,7 +139,7 @@ class Attention(nn.Module):
         memory = [None] * len(self.layers)
         if self.outside is not None:
             nodes = self.outside.nodes(instructions, batch.outside, self.places)
-            memory, further = self.outside.memory(nodes + self.enter(nodes), batch.outside_pairs)
+            memory, further = self.outside.memory(nodes + self.enter(nodes), batch.outside_kinds, batch.outside_pairs)
             bias = torch.cat([bias.expand(-1, size, further.shape[2], n, n), further], -1)
         for layer, layer_bias, layer_memory in zip(self.layers, bias, memory, strict=True):
             x = layer(x, layer_bias, layer_memory)
