@@ -35,12 +35,21 @@ class Part(Protocol):
     def load_state_dict(self, state_dict: Any, /) -> Any: ...
 
 
+class Optimiser(Part, Protocol):
+    """As torch's optimisers."""
+
+    @property
+    def param_groups(self) -> list[dict[str, Any]]: ...
+
+    def step(self) -> Any: ...
+
+
 @dataclass(frozen=True)
 class Training(Generic[Numbers]):
     """What one training does, and how long."""
 
     network: nn.Module
-    optimiser: torch.optim.Optimizer
+    optimiser: Optimiser
     step: Callable[[int], Numbers]  # takes step 0, 1, ..., and returns its numbers
     summary: Callable[[list[Numbers]], Row]  # from the steps since the last measurement to a row's columns
     measure: Callable[[], Row]  # columns of a row on the development set
@@ -111,9 +120,7 @@ def check_finite(numbers: Iterable[float | torch.Tensor], unit: str, step: int) 
         raise Diverged(f"the loss is not finite at {unit} {step + 1}; lower learning_rate")
 
 
-def descend(
-    network: nn.Module, optimiser: torch.optim.Optimizer, clip: float = np.inf, terms: int | None = None
-) -> torch.Tensor:
+def descend(network: nn.Module, optimiser: Optimiser, clip: float = np.inf, terms: int | None = None) -> torch.Tensor:
     """One step of the optimiser by the gradients of all processes; returns their norm before it is clipped.
 
     terms: of this process's loss, a sum; the step is by the mean over all terms, and there is none without terms.

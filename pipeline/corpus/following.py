@@ -1,8 +1,7 @@
-"""The instructions that follow a block in its program, and those before it, without any address in them.
+"""The instructions that follow a block in its program, without any address in them.
 
 GCC does not end its blocks at calls, and it knows which values the code after a block's end uses; our blocks end at
 calls. The first instruction is the one that ends the block: a call, a jump, a return, or the target of a branch.
-Before a block, control may also come from elsewhere; an instruction that never continues is the last one listed.
 Padding is skipped, because its length would tell an address. The width of a jump is removed as well: a short jump is
 written as a near one.
 """
@@ -33,7 +32,7 @@ _NEAR_BYTES = 4  # of a near jump's distance
 
 
 class Following(NamedTuple):
-    """The instructions that follow B blocks, or those before them, the nearest first."""
+    """The instructions that follow B blocks, the nearest first."""
 
     lengths: np.ndarray  # (B, MOST) uint8, bytes; 0 for none
     code: np.ndarray  # (B, MOST, LONGEST) uint8, zeros after an instruction's end
@@ -53,10 +52,8 @@ class Following(NamedTuple):
         return pa.ListArray.from_arrays(pa.array(np.r_[0, np.cumsum(exists.sum(1))], pa.int32()), values)
 
 
-def of_blocks(
-    image: Image, sections: np.ndarray, addresses: np.ndarray, codes: list[bytes], forms: Forms
-) -> tuple[Following, Following]:
-    """The instructions that follow B blocks of one program, and those before them, within their function.
+def of_blocks(image: Image, sections: np.ndarray, addresses: np.ndarray, codes: list[bytes], forms: Forms) -> Following:
+    """The instructions that follow B blocks of one program, up to the end of their function.
 
     sections: (B,) names; addresses: (B,) int64; codes: the blocks' bytes in the program. In an object file several
     sections may have the same name: a block belongs to the one that has its bytes at its address.
@@ -64,8 +61,7 @@ def of_blocks(
     """
     if unknown := sorted(set(sections) - {section.name for section in image.sections}):
         raise ValueError(f"no code in section {unknown[0]}")
-    following, preceding = Following.none(len(codes)), Following.none(len(codes))
-    size, is_placed = np.array([len(code) for code in codes], np.int64), np.zeros(len(codes), bool)
+    following, is_placed = Following.none(len(codes)), np.zeros(len(codes), bool)
     for section in image.sections:
         rows = np.flatnonzero((sections == section.name) & ~is_placed)
         offsets = (addresses[rows] - section.address).tolist()
@@ -74,19 +70,19 @@ def of_blocks(
             for offset, row in zip(offsets, rows, strict=True)
         ]
         rows = rows[np.array(matches, bool)]
-        end = addresses[rows] - section.address + size[rows]
+        end = addresses[rows] - section.address + np.array([len(codes[row]) for row in rows], np.int64)
         by_end = np.argsort(end, kind="stable")
         rows, end = rows[by_end], end[by_end]
         code, function_begins, decoded = decoded_section(section, forms)
         hidden = masked_section(section, image, code, function_begins, decoded, forms)
         _follow(
             *(hidden, function_begins, decoded.form, decoded.first, forms.facts, _final(forms)),
-            *(rows, end - size[rows], end, is_placed, following, preceding),
+            *(rows, end, is_placed, following.lengths, following.code),
         )
     if not is_placed.all():
         missing = int(np.flatnonzero(~is_placed)[0])
         raise ValueError(f"block {codes[missing].hex()} is not at {sections[missing]} {addresses[missing]:#x}")
-    return following, preceding
+    return following
 
 
 def _final(forms: Forms) -> np.ndarray:
@@ -106,13 +102,12 @@ def _follow(
     facts: np.ndarray,
     final: np.ndarray,
     rows: np.ndarray,
-    start: np.ndarray,
     end: np.ndarray,
     is_placed: np.ndarray,
-    following: Following,
-    preceding: Following,
+    lengths: np.ndarray,
+    following_code: np.ndarray,
 ) -> None:
-    """Fill `is_placed`, `following` and `preceding` in one pass over a section's functions and the blocks' ends.
+    """Fill `is_placed`, `lengths` and `following_code` in one pass over a section's functions and the blocks' ends.
 
     The offsets of both ascend.
     """
@@ -130,27 +125,14 @@ def _follow(
                 while next_index < first[function + 1] and n < MOST and facts[form[next_index]].valid:
                     fact = facts[form[next_index]]
                     if fact.plain or fact.control:
-                        following.lengths[rows[block], n] = _copy(
-                            code, next_offset, fact.length, fact.branch_bytes, following.code[rows[block], n]
+                        lengths[rows[block], n] = _copy(
+                            code, next_offset, fact.length, fact.branch_bytes, following_code[rows[block], n]
                         )
                         n += 1
                         if final[form[next_index]]:
                             break
                     next_offset += fact.length
                     next_index += 1
-                n, next_offset, next_index = 0, offset, index  # backwards: the instructions of the block come first
-                while next_index >= first[function] and n < MOST and facts[form[next_index]].valid:
-                    fact = facts[form[next_index]]
-                    is_outside = next_offset <= start[block]
-                    next_offset -= fact.length
-                    next_index -= 1
-                    if is_outside and (fact.plain or fact.control):
-                        preceding.lengths[rows[block], n] = _copy(
-                            code, next_offset, fact.length, fact.branch_bytes, preceding.code[rows[block], n]
-                        )
-                        n += 1
-                        if final[form[next_index + 1]]:
-                            break
                 block += 1
 
 

@@ -92,8 +92,7 @@ FOLLOWING = Table(
             (
                 "code",
                 pa.list_(pa.binary()),
-            ),  # up to leaks.MOST_FOLLOWING masked instructions, nearest first, without branches' distances
-            ("preceding", pa.list_(pa.binary())),  # the same of the instructions before the block
+            ),  # up to leaks.MOST_FOLLOWING masked instructions, without branches' distances
         ]
     ),
     "data/following/{corpus}.parquet",
@@ -122,7 +121,6 @@ INSTRUCTIONS = Table(
             ("block_id", pa.string()),
             ("encodings", pa.list_(pa.int32())),  # in GCC's order
             ("following", pa.list_(pa.int32())),  # instructions after the block, nearest first; empty if unknown
-            ("preceding", pa.list_(pa.int32())),  # instructions before it, nearest first
         ]
     ),
     "data/instructions/{corpus}/blocks.parquet",

@@ -14,16 +14,12 @@ from pipeline.corpus.tables import DAGS, ENCODINGS, INSTRUCTIONS, SETS
 from pipeline.lab import tables
 
 
-def numbered(
-    block_ids: pa.Array,
-    encodings: pa.ListArray,
-    following: pa.ListArray | None = None,
-    preceding: pa.ListArray | None = None,
-) -> pa.Table:
-    """Table `instructions`. Without `following` and `preceding`, nothing outside the blocks is known."""
-    none = pa.ListArray.from_arrays(pa.array(np.zeros(len(block_ids) + 1, np.int32)), pa.array([], pa.int32()))
-    columns = [block_ids, encodings, none if following is None else following, none if preceding is None else preceding]
-    return pa.table(columns, schema=INSTRUCTIONS.schema)
+def numbered(block_ids: pa.Array, encodings: pa.ListArray, following: pa.ListArray | None = None) -> pa.Table:
+    """Table `instructions`. Without `following`, no instructions behind the blocks are known."""
+    if following is None:
+        none = pa.array(np.zeros(len(block_ids) + 1, np.int32))
+        following = pa.ListArray.from_arrays(none, pa.array([], pa.int32()))
+    return pa.table([block_ids, encodings, following], schema=INSTRUCTIONS.schema)
 
 
 def load_store(instructions: Path, dags: Path) -> BlockStore:

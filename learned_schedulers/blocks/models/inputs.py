@@ -8,9 +8,10 @@ import numpy as np
 import torch
 
 from learned_schedulers.blocks.problems.instructions import Encodings
-from learned_schedulers.blocks.problems.outside import N_OUTSIDE, outside, outside_relations
+from learned_schedulers.blocks.problems.outside import N_OUTSIDE, outside_relations
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.problems.relations import N_PAIR, Relations
+from learned_schedulers.blocks.read.leaks import MOST_FOLLOWING as MOST
 
 
 class Vocabulary:
@@ -54,29 +55,30 @@ class Inputs(NamedTuple):
     nodes: torch.Tensor  # (B, n, 8) int64, see Relations
     kinds: torch.Tensor  # (K, 5) int64, the distinct rows of Relations.pairs
     pairs: torch.Tensor  # (B, n, n) int64 in 0..K
-    outside: torch.Tensor  # (B, C) int64 in 0..V, instructions outside a block, -1 for none
-    outside_kinds: torch.Tensor  # (M, 4) int64, the distinct rows of outside_relations
-    outside_pairs: torch.Tensor  # (B, n, C) int64 in 0..M
+    following: torch.Tensor  # (B, C) int64 in 0..V, instructions after a block, -1 for none; C is 4 or 0
+    following_kinds: torch.Tensor  # (M, 4) int64, the distinct rows of outside_relations
+    following_pairs: torch.Tensor  # (B, n, C) int64 in 0..M
 
     def to(self, device: torch.device) -> Inputs:
         return Inputs(*(part.to(device) for part in self))
 
 
-def inputs(problems: Problems, related: Relations, bags: Bags, chosen: np.ndarray | None = None) -> Inputs:
-    """The tensors of a batch; `chosen`: the places (`outside.places`) of instructions outside the blocks, if any."""
-    chosen = np.zeros(0, np.int64) if chosen is None else chosen
+def inputs(problems: Problems, related: Relations, bags: Bags, following: bool = False) -> Inputs:
+    """The tensors of a batch; `following`: include the instructions that follow the blocks."""
     size, shape = problems.instructions.size, problems.instructions.shape
-    around = outside(problems, chosen)
-    around_pairs = outside_relations(problems.instructions, around, chosen, bags.compared)
-    exists = around >= 0
-    rows = np.concatenate([problems.instructions.ravel(), around[exists]])
+    behind = np.full((len(problems), MOST if following else 0), -1, np.int64)
+    if following and problems.following is not None:
+        behind[:] = problems.following
+    behind_pairs = _distinct(outside_relations(problems.instructions, behind, bags.compared), N_OUTSIDE)
+    exists = behind >= 0
+    rows = np.concatenate([problems.instructions.ravel(), behind[exists]])
     distinct, number = np.unique(rows, return_inverse=True)
-    around[exists] = number[size:]
+    behind[exists] = number[size:]
     counts = bags.bounds[distinct + 1] - bags.bounds[distinct]
     starts = np.cumsum(counts) - counts
     tokens = bags.tokens[np.repeat(bags.bounds[distinct] - starts, counts) + np.arange(counts.sum())]
-    pairs, around_pairs = _distinct(related.pairs, N_PAIR), _distinct(around_pairs, N_OUTSIDE)
-    arrays = (tokens, starts, number[:size].reshape(shape), related.nodes, *pairs, around, *around_pairs)
+    pairs = _distinct(related.pairs, N_PAIR)
+    arrays = (tokens, starts, number[:size].reshape(shape), related.nodes, *pairs, behind, *behind_pairs)
     return Inputs(*map(torch.from_numpy, arrays))
 
 

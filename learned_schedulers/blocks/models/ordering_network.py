@@ -15,7 +15,6 @@ from learned_schedulers.blocks.models.heads import Confident, Head
 from learned_schedulers.blocks.models.inputs import Bags, Vocabulary, inputs
 from learned_schedulers.blocks.models.ordering_settings import Ordering as Settings
 from learned_schedulers.blocks.problems.instructions import Encodings
-from learned_schedulers.blocks.problems.outside import places
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.problems.relations import Relations, relations
 from learned_schedulers.learning import weights
@@ -45,8 +44,7 @@ class OrderingNetwork(nn.Module):
     def embed(self, problems: Problems, related: Relations, bags: Bags) -> torch.Tensor:
         """(B, n, width) of blocks of one length, float32; a training may compute in bfloat16 inside."""
         low = self.training and self.settings.precision == "bfloat16"
-        encoder = self.settings.encoder
-        batch = inputs(problems, related, bags, places(encoder.following, encoder.preceding)).to(self.device)
+        batch = inputs(problems, related, bags, self.settings.encoder.following).to(self.device)
         with torch.autocast(self.device.type, torch.bfloat16) if low else nullcontext():
             embedded: torch.Tensor = self.encoder(batch)
         return embedded.float()

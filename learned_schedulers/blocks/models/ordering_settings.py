@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from learned_schedulers.blocks.read.leaks import MOST_FOLLOWING as MOST
 from learned_schedulers.section import Positive, Section
 
 
@@ -18,8 +17,7 @@ class Encoder(Section):
     expansion: Positive  # of the perceptrons
     relations: bool  # whether it sees the dependency DAG
     positions: bool = False  # whether it sees the input order of the instructions
-    following: Annotated[int, Field(ge=0, le=MOST)] = 0  # instructions after the block that it sees, the nearest first
-    preceding: Annotated[int, Field(ge=0, le=MOST)] = 0  # instructions before the block
+    following: bool = False  # whether it sees the instructions after the block
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0  # of the sum that a layer of attention adds to an instruction
     token_dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0  # of an instruction's tokens
 
@@ -43,7 +41,9 @@ class Ordering(Section):
     steps: Positive
     learning_rate: Annotated[float, Field(gt=0)]
     warmup: Positive
-    decay: Annotated[float, Field(gt=0, le=1)] | None = None  # last share of the steps, in which a constant rate falls; None: half a cosine
+    decay: Annotated[float, Field(gt=0, le=1)] | None = (
+        None  # last share of the steps, when the rate falls; None: cosine
+    )
     weight_decay: Annotated[float, Field(ge=0)]
     optimiser: Literal["adamw", "muon"] = "adamw"  # muon: of the matrices; adamw of the rest
     measurements: Positive = 20  # on the development blocks, over the training, at equal distances

@@ -92,18 +92,16 @@ def train(
     if settings.blocks is not None:
         chosen = np.sort(np.random.default_rng([seed, 0]).permutation(chosen)[: settings.blocks])
     instructions = store.instructions_of(training.rows[chosen])
-    for side, count_seen in (
-        (store.following, settings.encoder.following),
-        (store.preceding, settings.encoder.preceding),
-    ):
-        nearest = side[training.rows[chosen], :count_seen]
-        instructions = np.concatenate([instructions, nearest[nearest >= 0]])
+    if settings.encoder.following:
+        behind = store.following[training.rows[chosen]]
+        instructions = np.concatenate([instructions, behind[behind >= 0]])
     vocabulary = Vocabulary.of(encodings, instructions, settings.min_count)
     chosen = chosen[store.has_choice(training.rows[chosen])]  # blocks with one legal order have no loss
     network = OrderingNetwork(vocabulary, settings)
     network.to("cuda" if torch.cuda.is_available() else "cpu")
     bags = network.vocabulary.bags(encodings)
     rates = settings.learning_rate, settings.weight_decay
+    optimiser: loop.Optimiser
     if settings.optimiser == "muon":
         optimiser = MuonWithAdamW(network, *rates)
     else:

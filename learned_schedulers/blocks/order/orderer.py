@@ -239,9 +239,9 @@ def _store(read: BlockConflicts, latencies: np.ndarray) -> BlockStore:
     """Blocks whose instructions are numbered by their places, 0 to N - 1."""
     size, count = len(read.first) - 1, len(read.forms)
     reduced, implied = _edges(read.conflicts, read.conflicts.reduced), _edges(read.conflicts, ~read.conflicts.reduced)
-    outside = np.full((size, MOST_FOLLOWING), -1, np.int32)
+    following = np.full((size, MOST_FOLLOWING), -1, np.int32)
     places = np.arange(count, dtype=np.int32)
-    return BlockStore(None, read.first, places, latencies, reduced, implied, outside, outside)
+    return BlockStore(None, read.first, places, latencies, reduced, implied, following)
 
 
 def _edges(conflicts: Conflicts, chosen: np.ndarray) -> Edges:

@@ -1,6 +1,6 @@
-"""How the instructions of a block relate to those outside it: behind it, and before it in its program.
+"""How the instructions of a block relate to those behind it in its program.
 
-GCC's blocks go on at calls, and ours do not, so what stands around a block explains part of GCC's order. Every feature
+GCC's blocks go on at calls, and ours do not, so what stands behind a block explains part of GCC's order. Every feature
 is a category, as in relations.py.
 """
 
@@ -10,13 +10,12 @@ import numpy as np
 from numba import njit
 
 from learned_schedulers.blocks.problems.instructions import ADDRESS, FIRST_REGISTER, RIP_ADDRESS
-from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.problems.relations import PAIR, address_category, same_category
 from learned_schedulers.blocks.read.leaks import MOST_FOLLOWING as MOST
 
-# Features of a pair (instruction of the block, instruction outside): name -> number of categories.
+# Features of a pair (instruction of the block, instruction behind it): name -> number of categories.
 OUTSIDE = {
-    "place": 2 * MOST,  # of the one outside: behind the block from 0, before it from MOST, the nearest first
+    "place": MOST,  # of the one behind, the nearest is 0
     "address": PAIR["address"],
     "same": PAIR["same"],
     "uses": 16,  # bits: operand 0 of the first is base (1) or index (2) of the other's address; the reverse (4, 8)
@@ -27,32 +26,17 @@ _STARTS = np.cumsum(_SIZES) - _SIZES
 N_OUTSIDE = int(_SIZES.sum())
 
 
-def places(following: int, preceding: int) -> np.ndarray:
-    """Places of the nearest instructions behind a block and before it, (C,) int64 in 0..2 * MOST."""
-    return np.r_[np.arange(following), MOST + np.arange(preceding)]
-
-
-def outside(problems: Problems, chosen: np.ndarray) -> np.ndarray:
-    """Rows of the instructions at the places `chosen` (C,), (B, C) int64; -1 for none."""
-    sides = [
-        np.full((len(problems), MOST), -1, np.int32) if side is None else side
-        for side in (problems.following, problems.preceding)
-    ]
-    return np.concatenate(sides, 1)[:, chosen].astype(np.int64)
-
-
-def outside_relations(
-    instructions: np.ndarray, rows: np.ndarray, chosen: np.ndarray, compared: np.ndarray
-) -> np.ndarray:
+def outside_relations(instructions: np.ndarray, behind: np.ndarray, compared: np.ndarray) -> np.ndarray:
     """Categories of B blocks of n instructions, (B, n, C, 4) int64 less than N_OUTSIDE, columns OUTSIDE.
 
-    instructions: (B, n); rows: (B, C), of `outside`; compared: (U, 7), `Encodings.compared`.
+    instructions: (B, n); behind: (B, C), rows of the nearest instructions behind each block, -1 for none; compared:
+    (U, 7), `Encodings.compared`.
     """
-    categories = np.zeros((*instructions.shape, len(chosen), len(OUTSIDE)), np.int64)
-    _relate(instructions, rows, compared, categories)
-    categories[..., _PLACE] = chosen
-    categories += _STARTS
-    return categories
+    count = behind.shape[1]
+    categories = np.zeros((*instructions.shape, count, len(OUTSIDE)), np.int64)
+    _relate(instructions, behind, compared, categories)
+    categories[..., _PLACE] = np.arange(count)
+    return categories + _STARTS
 
 
 @njit(cache=True, nogil=True)
@@ -65,11 +49,11 @@ def _registers(compared: np.ndarray, row: int) -> tuple[int, int, int]:
 
 
 @njit(cache=True, nogil=True)
-def _relate(instructions: np.ndarray, rows: np.ndarray, compared: np.ndarray, categories: np.ndarray) -> None:
+def _relate(instructions: np.ndarray, behind: np.ndarray, compared: np.ndarray, categories: np.ndarray) -> None:
     size, n = instructions.shape
     for b in range(size):
-        for c in range(rows.shape[1]):
-            row = rows[b, c]
+        for c in range(behind.shape[1]):
+            row = behind[b, c]
             if row < 0:
                 continue
             their_register, their_base, their_index = _registers(compared, row)

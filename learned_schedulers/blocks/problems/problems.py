@@ -15,8 +15,7 @@ class Problems:
     latencies: np.ndarray  # (B, n) int16: nominal cycles
     conflicts: np.ndarray  # (B, n, n) uint16: kinds (dependencies.Kind) of all direct conflicts, implied ones too
     instructions: np.ndarray  # (B, n) int32: rows of Encodings, or of a TokenTrie
-    following: np.ndarray | None = None  # (B, 8) int32: rows of those behind a block, -1 for none; None: unknown
-    preceding: np.ndarray | None = None  # (B, 8) int32: of those before it, the nearest first
+    following: np.ndarray | None = None  # (B, 4) int32: rows of those behind a block, -1 for none; None: unknown
 
     def __len__(self) -> int:
         return len(self.precedes)
@@ -28,5 +27,4 @@ class Problems:
             self.conflicts[items],
             self.instructions[items],
             None if self.following is None else self.following[items],
-            None if self.preceding is None else self.preceding[items],
         )

@@ -173,7 +173,6 @@ def _selected(store: BlockStore, rows: np.ndarray) -> BlockStore:
         _selected_edges(store.reduced, rows),
         _selected_edges(store.implied, rows),
         store.following[rows],
-        store.preceding[rows],
     )
 
 

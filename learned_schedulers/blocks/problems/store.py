@@ -35,7 +35,6 @@ class BlockStore:
     reduced: Edges  # the transitive reduction
     implied: Edges  # the other direct conflicts
     following: np.ndarray  # (B, MOST) int32, rows of the instructions behind each block, nearest first; -1 for none
-    preceding: np.ndarray  # (B, MOST) int32, of the instructions before each block, nearest first
 
     @property
     def lengths(self) -> np.ndarray:
@@ -77,7 +76,6 @@ class BlockStore:
             conflicts=np.zeros((size, n, n), np.uint16),
             instructions=np.empty((size, n), np.int32),
             following=self.following[rows],
-            preceding=self.preceding[rows],
         )
         _show(
             rows,
@@ -156,5 +154,5 @@ def of_tables(instructions: pa.Table, dags: pa.Table) -> BlockStore:
         raise ValueError("instructions and DAGs are of different blocks; make both tables again")
     first, numbers = _list(instructions, "encodings")
     reduced, implied = _edges(dags, ""), _edges(dags, "implied_")
-    outside = (_padded(*_list(instructions, name)) for name in ("following", "preceding"))
-    return BlockStore(block_ids, first, numbers, _list(dags, "latencies")[1], reduced, implied, *outside)
+    following = _padded(*_list(instructions, "following"))
+    return BlockStore(block_ids, first, numbers, _list(dags, "latencies")[1], reduced, implied, following)

@@ -12,7 +12,7 @@ from numba import njit
 
 from learned_schedulers.blocks.read.forms import Decoded
 
-MOST_FOLLOWING = 8  # instructions behind a block that a model may see, and as many before it
+MOST_FOLLOWING = 4  # instructions behind a block that a model may see
 NOWHERE = (1, 0)  # the image can be loaded anywhere: no constant is an address in it
 
 

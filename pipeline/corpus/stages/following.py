@@ -1,4 +1,4 @@
-"""The instructions that follow every block in its program, and those before it."""
+"""The instructions that follow every block in its program."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pipeline.lab.stages import options
 
 
 def main(settings: options.Settings, manifest: options.Table, blocks: options.Blocks, out: options.Out) -> None:
-    """Find every block in its program again and write the next instructions after it and before it, masked like the block.
+    """Find every block in its program again and write the next four instructions after it, masked like the block.
 
     They continue past calls and conditional branches; they end after a jump or a return, at a byte that is no
     instruction, or with the function. Blocks from lines of CSV have none. The stage fails with the name of a program
@@ -37,7 +37,7 @@ def main(settings: options.Settings, manifest: options.Table, blocks: options.Bl
     for name, program in groups:
         if (name, program) not in files.index or name not in corpus.sources:
             raise ValueError(f"{name}: {program}: it has blocks, but no source contains it any more; ingest anew")
-    following, preceding, forms = Following.none(len(places)), Following.none(len(places)), Forms()
+    following, forms = Following.none(len(places)), Forms()
     total = sum(int(files.size_bytes[key]) for key in groups)
     with tqdm(desc="programs", total=total, unit="B", unit_scale=True, mininterval=1.0, file=sys.stderr) as progress:
         for (name, program), rows in groups.items():
@@ -48,12 +48,10 @@ def main(settings: options.Settings, manifest: options.Table, blocks: options.Bl
                 try:
                     image = read_image(data, corpus.compiler, corpus.start_up_compiler, source.text_share)
                     addresses = in_program.address.to_numpy().astype(np.int64)
-                    after, before = of_blocks(image, in_program.section.to_numpy(), addresses, codes, forms)
+                    part = of_blocks(image, in_program.section.to_numpy(), addresses, codes, forms)
                 except ValueError as error:
                     raise ValueError(f"{name}: {program}: {error}; fetch and ingest anew") from error
-                following.lengths[rows], following.code[rows] = after
-                preceding.lengths[rows], preceding.code[rows] = before
+                following.lengths[rows], following.code[rows] = part
             progress.update(int(files.size_bytes[name, program]))
     with tables.writing(FOLLOWING, out) as append:
-        columns = [listed["block_id"].combine_chunks(), following.lists(), preceding.lists()]
-        append(pa.table(columns, schema=FOLLOWING.schema))
+        append(pa.table([listed["block_id"].combine_chunks(), following.lists()], schema=FOLLOWING.schema))

@@ -25,22 +25,19 @@ def main(
     table = tables.arrow(BLOCKS, blocks, ["block_id", "masked_code"])
     ids, code = table["block_id"].combine_chunks(), table["masked_code"].combine_chunks()
     if following is not None:
-        code = pa.concat_arrays([code, *_outside(ids, following)])
+        code = pa.concat_arrays([code, _after(ids, following)])
     distinct, numbers = distinct_instructions(code)
     tables.write(tabulate(distinct), ENCODINGS, encodings)
     with tables.writing(INSTRUCTIONS, instructions) as append:
-        append(numbered(ids, *(numbers[start : start + len(ids)] for start in range(0, len(numbers), len(ids)))))
+        append(numbered(ids, numbers[: len(ids)], numbers[len(ids) :] if following is not None else None))
 
 
-def _outside(ids: pa.StringArray, path: Path) -> list[pa.BinaryArray]:
-    """The instructions after each block, joined, and those before it. Raises ValueError if the table is of other blocks."""
+def _after(ids: pa.StringArray, path: Path) -> pa.BinaryArray:
+    """The instructions after each block, joined. Raises ValueError if the table is of other blocks."""
     table = tables.arrow(FOLLOWING, path)
     if not table["block_id"].combine_chunks().equals(ids):
         raise ValueError(f"{path} is of other blocks; make it anew")
-    return [_joined(table[name].combine_chunks()) for name in ("code", "preceding")]
-
-
-def _joined(lists: pa.ListArray) -> pa.BinaryArray:
+    lists = table["code"].combine_chunks()
     _, offsets, code = lists.values.buffers()
     bounds = np.frombuffer(offsets, np.int32)[lists.offsets.to_numpy()]
     return pa.Array.from_buffers(pa.binary(), len(lists), [None, pa.py_buffer(bounds), code])

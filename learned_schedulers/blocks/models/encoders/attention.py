@@ -7,13 +7,15 @@ bias for each category of each pair, head and layer.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import torch
 from torch import nn
 from torch.nn import functional
 
 from learned_schedulers.blocks.models.inputs import Inputs
 from learned_schedulers.blocks.models.ordering_settings import Encoder as Settings
-from learned_schedulers.blocks.problems.outside import N_OUTSIDE, places
+from learned_schedulers.blocks.problems.outside import N_OUTSIDE
 from learned_schedulers.blocks.problems.relations import N_NODE, N_PAIR
 from learned_schedulers.blocks.read.leaks import MOST_FOLLOWING as MOST
 
@@ -49,16 +51,16 @@ class Layer(nn.Module):
         return x + self.drop(self.narrow(functional.relu(self.widen(self.norm_wide(x)))))
 
 
-class Outside(nn.Module):
-    """The instructions outside a block: those of the block attend to them, and they do not change from layer to layer.
+class Following(nn.Module):
+    """The instructions that follow a block: those of the block attend to them, and they stay as they are in all layers.
 
-    So they cost a sixth of an instruction of the block. Their places distinguish them, and the bias of a pair is
-    learned for the categories of `outside_relations`.
+    So each costs a sixth of an instruction of the block. Their distance from the block distinguishes them, and the
+    bias of a pair is learned for the categories of `outside_relations`.
     """
 
     def __init__(self, width: int, layers: int, heads: int) -> None:
         super().__init__()
-        self.slots, self.none = nn.Embedding(2 * MOST, width), nn.Parameter(torch.empty(width))
+        self.slots, self.none = nn.Embedding(MOST, width), nn.Parameter(torch.empty(width))
         self.pairs = nn.EmbeddingBag(N_OUTSIDE, layers * heads, mode="sum")
         self.norm, self.keys_values = nn.LayerNorm(width), nn.Linear(width, 2 * layers * width)
         self.layers, self.heads = layers, heads
@@ -66,15 +68,18 @@ class Outside(nn.Module):
         nn.init.normal_(self.none, std=0.1)
         nn.init.zeros_(self.pairs.weight)
 
-    def nodes(self, instructions: torch.Tensor, outside: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
-        """instructions: (V, width), embedded; outside: (B, C) in 0..V, -1 for none; places: (C,). (B, C, width)."""
-        embedded = functional.embedding(outside.clamp_min(0), instructions)
-        return torch.where((outside < 0)[..., None], self.none, embedded) + self.slots(places)
+    def nodes(self, instructions: torch.Tensor, following: torch.Tensor) -> torch.Tensor:
+        """instructions: (V, width), embedded; following: (B, MOST) in 0..V, -1 for none. Returns (B, MOST, width)."""
+        embedded = functional.embedding(following.clamp_min(0), instructions)
+        return torch.where((following < 0)[..., None], self.none, embedded) + self.slots.weight
 
     def memory(
         self, nodes: torch.Tensor, kinds: torch.Tensor, pairs: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Keys and values of all layers, (layers, 2, B, heads, C, width / heads), and biases (layers, B, heads, n, C)."""
+        """Keys and values, (layers, 2, B, heads, MOST, width / heads); biases, (layers, B, heads, n, MOST).
+
+        nodes: (B, MOST, width); kinds and pairs: as in Inputs.
+        """
         size, n, count = pairs.shape
         parts = self.keys_values(self.norm(nodes)).view(size, count, self.layers, 2, self.heads, -1)
         bias = functional.embedding(pairs, self.pairs(kinds)).view(size, n, count, self.layers, self.heads)
@@ -85,7 +90,7 @@ class Attention(nn.Module):
     """The encoder. Without settings.relations, it reads the instructions alone, not the DAG between them.
 
     With settings.positions, it also reads the order in which they are shown, of at most 64 instructions; with
-    settings.following and settings.preceding, also instructions outside the block.
+    settings.following, also the instructions that follow the block.
     """
 
     def __init__(self, n_tokens: int, settings: Settings) -> None:
@@ -103,9 +108,7 @@ class Attention(nn.Module):
             self.shown = nn.Embedding(3, layers * heads)  # of a pair: shown before, itself, after
             nn.init.normal_(self.slots.weight, std=0.1)
             nn.init.zeros_(self.shown.weight)
-        chosen = places(settings.following, settings.preceding)
-        self.outside = Outside(width, layers, heads) if len(chosen) else None
-        self.register_buffer("places", torch.from_numpy(chosen), persistent=False)
+        self.following = Following(width, layers, heads) if settings.following else None
         self.relations, self.positions = settings.relations, settings.positions
         self.token_dropout = settings.token_dropout
         self.enter = nn.Sequential(
@@ -136,13 +139,14 @@ class Attention(nn.Module):
             order = self.shown((slot[None, :] - slot[:, None]).sign() + 1).view(n, n, len(self.layers), -1)
             bias = bias + order.permute(2, 3, 0, 1).unsqueeze(1)
         x = x + self.enter(x)
-        memory = [None] * len(self.layers)
-        if self.outside is not None:
-            nodes = self.outside.nodes(instructions, batch.outside, self.places)
-            memory, further = self.outside.memory(nodes + self.enter(nodes), batch.outside_kinds, batch.outside_pairs)
+        outside: Iterable[torch.Tensor | None] = [None] * len(self.layers)
+        if self.following is not None:
+            nodes = self.following.nodes(instructions, batch.following)
+            nodes = nodes + self.enter(nodes)
+            outside, further = self.following.memory(nodes, batch.following_kinds, batch.following_pairs)
             bias = torch.cat([bias.expand(-1, size, further.shape[2], n, n), further], -1)
-        for layer, layer_bias, layer_memory in zip(self.layers, bias, memory, strict=True):
-            x = layer(x, layer_bias, layer_memory)
+        for layer, layer_bias, layer_outside in zip(self.layers, bias, outside, strict=True):
+            x = layer(x, layer_bias, layer_outside)
         embedded: torch.Tensor = self.norm(x)
         return embedded
 

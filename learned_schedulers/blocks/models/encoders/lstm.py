@@ -23,8 +23,8 @@ class Lstm(nn.Module):
 
     def __init__(self, n_tokens: int, settings: Settings) -> None:
         super().__init__()
-        if settings.positions or settings.following or settings.preceding or settings.dropout or settings.token_dropout:
-            raise ValueError("the encoder lstm has no positions, nothing outside a block and no dropout; use attention")
+        if settings.positions or settings.following or settings.dropout or settings.token_dropout:
+            raise ValueError("the encoder lstm has no positions, no following and no dropout; use attention")
         width = settings.width
         self.tokens = nn.Embedding(n_tokens + 1, width)  # the last: an instruction without known tokens
         self.lstm = nn.LSTM(width, width, batch_first=True)
