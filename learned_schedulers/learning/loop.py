@@ -43,6 +43,8 @@ class Optimiser(Part, Protocol):
 
     def step(self) -> Any: ...
 
+    def zero_grad(self) -> Any: ...
+
 
 @dataclass(frozen=True)
 class Training(Generic[Numbers]):

@@ -85,7 +85,7 @@ def inputs(problems: Problems, related: Relations, bags: Bags, following: bool =
 def _distinct(categories: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Distinct rows of (..., F) categories less than `count`, (K, F), and the number of each row, (...) in 0..K.
 
-    A network sums embeddings once for each: a batch has a tenth as many distinct pairs as pairs.
+    A network sums embeddings once for each: development batches have twenty times as many pairs.
     """
     *shape, features = categories.shape
     rows = categories.reshape(-1, features)

@@ -13,11 +13,12 @@ import torch
 from torch import nn
 
 from learned_schedulers.blocks.dag.topology import count_violations
-from learned_schedulers.blocks.models.inputs import Vocabulary
+from learned_schedulers.blocks.models.inputs import Vocabulary, inputs
 from learned_schedulers.blocks.models.ordering_network import OrderingNetwork
 from learned_schedulers.blocks.models.ordering_settings import Encoder, Head
 from learned_schedulers.blocks.problems.batches import by_length
 from learned_schedulers.blocks.problems.instructions import Encodings
+from learned_schedulers.blocks.problems.outside import outside_relations
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.problems.relations import relations
 from learned_schedulers.blocks.problems.sample import Sample
@@ -160,6 +161,18 @@ def test_following_instructions_change_the_embedding_in_any_order_shown(with_rel
     assert torch.equal(differs, exists)
     unknown = replace(HIDDEN.as_emitted(items), following=None)
     assert torch.equal(embedded(model, unknown), without_following)
+
+
+def test_inputs_list_each_kind_of_pair_once() -> None:
+    problems = BEHIND.as_emitted(largest(BEHIND))
+    related, bags = relations(problems, ALL_ENCODINGS.compared), Vocabulary(ALL_ENCODINGS.tokens).bags(ALL_ENCODINGS)
+    batch = inputs(problems, related, bags, following=True)
+    behind = outside_relations(problems.instructions, BEHIND.following[largest(BEHIND)], ALL_ENCODINGS.compared)
+    for kinds, pairs, expected in (
+        (batch.kinds, batch.pairs, related.pairs), (batch.following_kinds, batch.following_pairs, behind),
+    ):  # fmt: skip
+        np.testing.assert_array_equal(kinds[pairs], expected)
+        assert len(np.unique(kinds, axis=0)) == len(kinds) < pairs.numel()
 
 
 def test_the_order_of_following_instructions_matters() -> None:
