@@ -30,8 +30,11 @@ def address(instruction: Instruction) -> tuple[int, int]:
 
 
 def uses(first: Instruction, second: Instruction) -> int:
-    bits = [register(one) != Register.NONE and register(one) == part for one, other in
-            ((first, second), (second, first)) for part in address(other)]  # fmt: skip
+    bits = [
+        register(writer) != Register.NONE and register(writer) == part
+        for writer, reader in ((first, second), (second, first))
+        for part in address(reader)
+    ]
     return int(np.dot(bits, [1, 2, 4, 8]))
 
 
@@ -44,12 +47,12 @@ def test_every_category() -> None:
     decoded = [Decoder(64, code).decode() for code in CODES]
     number_of_uses = 0
     for b, i, c in np.ndindex(*categories.shape[:3]):
-        own, other = SHOWN.instructions[b, i], behind[b, c]
+        inside, outside = SHOWN.instructions[b, i], behind[b, c]
         expected = {"place": c, "address": 0, "same": 0, "uses": 0}
-        if other >= 0:
-            expected["address"] = address_category(ENCODINGS.compared, own, other)
-            expected["same"] = same_category(ENCODINGS.compared, own, other)
-            expected["uses"] = uses(decoded[own], decoded[other])
+        if outside >= 0:
+            expected["address"] = address_category(ENCODINGS.compared, inside, outside)
+            expected["same"] = same_category(ENCODINGS.compared, inside, outside)
+            expected["uses"] = uses(decoded[inside], decoded[outside])
             number_of_uses += expected["uses"] > 0
         assert dict(zip(FEATURES, categories[b, i, c].tolist(), strict=True)) == expected
     assert number_of_uses > 20
