@@ -35,12 +35,23 @@ class Part(Protocol):
     def load_state_dict(self, state_dict: Any, /) -> Any: ...
 
 
+class Optimiser(Part, Protocol):
+    """As torch's optimisers."""
+
+    @property
+    def param_groups(self) -> list[dict[str, Any]]: ...
+
+    def step(self) -> Any: ...
+
+    def zero_grad(self) -> Any: ...
+
+
 @dataclass(frozen=True)
 class Training(Generic[Numbers]):
     """What one training does, and how long."""
 
     network: nn.Module
-    optimiser: torch.optim.Optimizer
+    optimiser: Optimiser
     step: Callable[[int], Numbers]  # takes step 0, 1, ..., and returns its numbers
     summary: Callable[[list[Numbers]], Row]  # from the steps since the last measurement to a row's columns
     measure: Callable[[], Row]  # columns of a row on the development set
@@ -111,9 +122,7 @@ def check_finite(numbers: Iterable[float | torch.Tensor], unit: str, step: int) 
         raise Diverged(f"the loss is not finite at {unit} {step + 1}; lower learning_rate")
 
 
-def descend(
-    network: nn.Module, optimiser: torch.optim.Optimizer, clip: float = np.inf, terms: int | None = None
-) -> torch.Tensor:
+def descend(network: nn.Module, optimiser: Optimiser, clip: float = np.inf, terms: int | None = None) -> torch.Tensor:
     """One step of the optimiser by the gradients of all processes; returns their norm before it is clipped.
 
     terms: of this process's loss, a sum; the step is by the mean over all terms, and there is none without terms.
@@ -136,6 +145,15 @@ def warmed_cosine(largest: float, step: int, warmup: int, steps: int, least: flo
     """The rate of step 0, 1, ...: a linear warm-up, then half a cosine, but at least the share `least` of `largest`."""
     cosine = 0.5 * (1 + np.cos(np.pi * step / steps))
     return float(largest * min(1.0, (step + 1) / warmup) * max(least, cosine))
+
+
+def warmed_constant(largest: float, step: int, warmup: int, steps: int, least: float, decay: float) -> float:
+    """As `warmed_cosine`, but constant up to the last share `decay` of the steps, then in a straight line to `least`.
+
+    So a training can be made longer before the fall begins (Haegele et al. 2024).
+    """
+    falling = (steps - step) / (decay * steps)
+    return float(largest * min(1.0, (step + 1) / warmup, max(least, falling)))
 
 
 class _Best:

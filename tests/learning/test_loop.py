@@ -125,3 +125,11 @@ def test_what_is_not_finite_is_an_error_and_is_not_saved(broken: str, monkeypatc
 def test_the_first_steps_are_slower_and_the_last_ones_slowest() -> None:
     rates = [loop.warmed_cosine(0.01, step, 4, 12, 0.05) for step in range(12)]
     assert rates[0] == pytest.approx(0.01 / 4) and max(rates) <= 0.01 and rates[-1] == min(rates) >= 0.0005
+
+
+def test_a_longer_training_has_the_same_rates_before_they_fall() -> None:
+    shorter, longer = (
+        [loop.warmed_constant(0.01, step, 4, steps, 0.05, 0.25) for step in range(steps)] for steps in (40, 80)
+    )
+    assert shorter[:31] == longer[:31] and shorter[0] == pytest.approx(0.01 / 4) and longer[4:61] == [0.01] * 57
+    assert (np.diff(shorter[30:]) < 0).all() and shorter[35] == pytest.approx(0.005) and shorter[-1] >= 0.0005

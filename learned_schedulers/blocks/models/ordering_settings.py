@@ -41,7 +41,9 @@ class Ordering(Section):
     steps: Positive
     learning_rate: Annotated[float, Field(gt=0)]
     warmup: Positive
+    decay: Annotated[float, Field(gt=0, le=1)] | None = None  # last share of the steps: the rate falls; None: cosine
     weight_decay: Annotated[float, Field(ge=0)]
+    optimiser: Literal["adamw", "muon"] = "adamw"  # muon: of the matrices; adamw of the rest
     measurements: Positive = 20  # on the development blocks, over the training, at equal distances
     patience: Positive
     precision: Literal["bfloat16", "float32"] = "float32"  # of the training steps; everything else is float32

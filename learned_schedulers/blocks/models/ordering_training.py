@@ -24,6 +24,7 @@ from learned_schedulers.blocks.problems.sample import Sample
 from learned_schedulers.blocks.problems.store import BlockStore
 from learned_schedulers.learning import loop, processes
 from learned_schedulers.learning.loop import Row, State
+from learned_schedulers.learning.muon import MuonWithAdamW
 
 _INFERENCE_INSTRUCTIONS = 8192  # per batch
 _CLIP = 1.0  # largest norm of a step's gradient
@@ -99,14 +100,18 @@ def train(
     network = OrderingNetwork(vocabulary, settings)
     network.to("cuda" if torch.cuda.is_available() else "cpu")
     bags = network.vocabulary.bags(encodings)
-    optimiser = torch.optim.AdamW(
-        network.parameters(), settings.learning_rate, betas=(0.9, 0.98), weight_decay=settings.weight_decay, fused=True
-    )
+    rates = settings.learning_rate, settings.weight_decay
+    optimiser: loop.Optimiser
+    if settings.optimiser == "muon":
+        optimiser = MuonWithAdamW(network, *rates)
+    else:
+        optimiser = torch.optim.AdamW(network.parameters(), rates[0], (0.9, 0.98), weight_decay=rates[1], fused=True)
     first = 0 if resume is None else resume["step"]
     batches = _batches(store.lengths[training.rows[chosen]], settings, seed, first)
 
     def rate(number: int) -> float:
-        return loop.warmed_cosine(settings.learning_rate, number, settings.warmup, settings.steps, _LEAST_RATE)
+        plan = settings.learning_rate, number, settings.warmup, settings.steps, _LEAST_RATE
+        return loop.warmed_cosine(*plan) if settings.decay is None else loop.warmed_constant(*plan, settings.decay)
 
     def step(number: int) -> tuple[torch.Tensor, int]:
         # Dropout depends on the step alone, so a resumed training repeats it.

@@ -44,8 +44,8 @@ PAIR = {
     "conflict": 512,  # kinds of the direct conflict, if i comes first
     "conflict_back": 512,  # kinds of the direct conflict, if k comes first
     "path": 6,  # _INDEPENDENT to _ITSELF
-    "address": 26,  # see _address_category
-    "same": 64,  # see _same_category
+    "address": 26,  # see address_category
+    "same": 64,  # see same_category
 }
 _CONFLICT, _CONFLICT_BACK, _PATH, _ADDRESS, _SAME = range(len(PAIR))
 _NODE_SIZES = np.array(list(NODE.values()), np.int64)
@@ -94,7 +94,7 @@ def delay(kinds: int, latency: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _address_category(compared: np.ndarray, i: int, k: int) -> int:
+def address_category(compared: np.ndarray, i: int, k: int) -> int:
     """Position of k's memory operand relative to that of i.
 
     0: one of them has none; 1: both are rip-relative; 2: their registers differ; 3: the same place; 4: directly below;
@@ -120,7 +120,7 @@ def _address_category(compared: np.ndarray, i: int, k: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _same_category(compared: np.ndarray, i: int, k: int) -> int:
+def same_category(compared: np.ndarray, i: int, k: int) -> int:
     """What i and k have in common.
 
     0: different opcodes; 1: the same opcode and constant; 2: the same opcode, a greater constant in k; 3: a smaller
@@ -189,8 +189,8 @@ def _relate(
                 elif reach[k, i]:
                     path = _EDGE_BACK if precedes[b, k, i] else _IMPLIED_BACK
                 pairs[b, i, k, _PATH] = path
-                pairs[b, i, k, _ADDRESS] = _address_category(compared, instructions[b, i], instructions[b, k])
-                pairs[b, i, k, _SAME] = _same_category(compared, instructions[b, i], instructions[b, k])
+                pairs[b, i, k, _ADDRESS] = address_category(compared, instructions[b, i], instructions[b, k])
+                pairs[b, i, k, _SAME] = same_category(compared, instructions[b, i], instructions[b, k])
 
 
 def independent(related: Relations) -> np.ndarray:

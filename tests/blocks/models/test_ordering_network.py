@@ -13,11 +13,12 @@ import torch
 from torch import nn
 
 from learned_schedulers.blocks.dag.topology import count_violations
-from learned_schedulers.blocks.models.inputs import Vocabulary
+from learned_schedulers.blocks.models.inputs import Vocabulary, inputs
 from learned_schedulers.blocks.models.ordering_network import OrderingNetwork
 from learned_schedulers.blocks.models.ordering_settings import Encoder, Head
 from learned_schedulers.blocks.problems.batches import by_length
 from learned_schedulers.blocks.problems.instructions import Encodings
+from learned_schedulers.blocks.problems.outside import outside_relations
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.problems.relations import relations
 from learned_schedulers.blocks.problems.sample import Sample
@@ -162,6 +163,18 @@ def test_following_instructions_change_the_embedding_in_any_order_shown(with_rel
     assert torch.equal(embedded(model, unknown), without_following)
 
 
+def test_inputs_list_each_kind_of_pair_once() -> None:
+    problems = BEHIND.as_emitted(largest(BEHIND))
+    related, bags = relations(problems, ALL_ENCODINGS.compared), Vocabulary(ALL_ENCODINGS.tokens).bags(ALL_ENCODINGS)
+    batch = inputs(problems, related, bags, following=True)
+    behind = outside_relations(problems.instructions, BEHIND.following[largest(BEHIND)], ALL_ENCODINGS.compared)
+    for kinds, pairs, expected in (
+        (batch.kinds, batch.pairs, related.pairs), (batch.following_kinds, batch.following_pairs, behind),
+    ):  # fmt: skip
+        np.testing.assert_array_equal(kinds[pairs], expected)
+        assert len(np.unique(kinds, axis=0)) == len(kinds) < pairs.numel()
+
+
 def test_the_order_of_following_instructions_matters() -> None:
     model, items = network_with_following(), largest(BEHIND)
     problems = BEHIND.as_emitted(items)
@@ -184,7 +197,7 @@ def test_every_parameter_for_following_instructions_learns() -> None:
         assert parameter.grad.any() and parameter.grad.isfinite().all(), name
     pairs = dict(model.named_parameters())["encoder.following.pairs.weight"].grad
     assert pairs is not None
-    assert pairs[1:].any(1).all() and not pairs[0].any()  # category 0: pairs within the block
+    assert pairs[: BEHIND.following.shape[1]].any(1).all()  # all distances from the block
 
 
 def test_without_the_setting_following_instructions_change_nothing() -> None:

@@ -79,17 +79,17 @@ def row(code: str) -> int:
 def test_how_two_addresses_lie() -> None:
     compared = ENCODINGS.compared
     low, high, store = row("488b4f08"), row("488b5710"), row("48894e08")  # [rdi+8], [rdi+16], [rsi+8]
-    assert module._address_category(compared, low, high) == 5  # right above
-    assert module._address_category(compared, high, low) == 4
-    assert module._address_category(compared, low, low) == 3
-    assert module._address_category(compared, low, store) == 2
-    assert module._address_category(compared, low, row("31c0")) == 0
+    assert module.address_category(compared, low, high) == 5  # right above
+    assert module.address_category(compared, high, low) == 4
+    assert module.address_category(compared, low, low) == 3
+    assert module.address_category(compared, low, store) == 2
+    assert module.address_category(compared, low, row("31c0")) == 0
 
 
 def test_what_two_instructions_share() -> None:
     compared = ENCODINGS.compared
     five, seven = row("83c205"), row("83c307")  # add edx, 5; add ebx, 7
-    assert module._same_category(compared, five, seven) == 2  # the same opcode, a greater constant
-    assert module._same_category(compared, seven, five) == 3
+    assert module.same_category(compared, five, seven) == 2  # the same opcode, a greater constant
+    assert module.same_category(compared, seven, five) == 3
     xor = row("31c0")
-    assert module._same_category(compared, xor, xor) == 1 + 4 + 8 + 16 + 32  # all four pairings of its operands are rax
+    assert module.same_category(compared, xor, xor) == 1 + 4 + 8 + 16 + 32  # all four pairings of its operands are rax

@@ -7,17 +7,19 @@ bias for each category of each pair, head and layer.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import torch
 from torch import nn
 from torch.nn import functional
 
 from learned_schedulers.blocks.models.inputs import Inputs
 from learned_schedulers.blocks.models.ordering_settings import Encoder as Settings
+from learned_schedulers.blocks.problems.outside import N_OUTSIDE
 from learned_schedulers.blocks.problems.relations import N_NODE, N_PAIR
 from learned_schedulers.blocks.read.leaks import MOST_FOLLOWING as MOST
 
 _LONGEST = 64  # instructions of a block, if the network reads positions
-_WITHIN = 0  # category of a pair within the block, for which `Following` has no bias
 
 
 class Layer(nn.Module):
@@ -34,28 +36,34 @@ class Layer(nn.Module):
         self.queries_keys_values, self.mix = nn.Linear(width, 3 * width), nn.Linear(width, width)
         self.widen, self.narrow = nn.Linear(width, expansion * width), nn.Linear(expansion * width, width)
 
-    def forward(self, x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
-        """x: (B, n, width); bias: (B, heads, n, n)."""
+    def forward(self, x: torch.Tensor, bias: torch.Tensor, outside: torch.Tensor | None = None) -> torch.Tensor:
+        """x: (B, n, width); outside: keys and values of C more, (2, B, heads, C, width / heads).
+
+        bias: (B, heads, n, n + C).
+        """
         size, n, width = x.shape
         parts = self.queries_keys_values(self.norm(x)).view(size, n, 3, self.heads, width // self.heads)
         query, key, value = parts.permute(2, 0, 3, 1, 4)  # (B, heads, n, width / heads)
+        if outside is not None:
+            key, value = torch.cat([key, outside[0]], 2), torch.cat([value, outside[1]], 2)
         weights = (query * (width // self.heads) ** -0.5 @ key.mT + bias).softmax(-1).to(value.dtype)
         x = x + self.drop(self.mix((weights @ value).transpose(1, 2).reshape(size, n, width)))
         return x + self.drop(self.narrow(functional.relu(self.widen(self.norm_wide(x)))))
 
 
 class Following(nn.Module):
-    """The instructions that follow a block, as further nodes of the attention. Their input is constant for the block.
+    """The instructions that follow a block: those of the block attend to them, and they stay as they are in all layers.
 
-    Their distance from the block distinguishes them; so it does with pairs of two of them, and with pairs of one of
-    them and any instruction of the block.
+    So each costs a sixth of an instruction of the block. Their distance from the block distinguishes them, and the
+    bias of a pair is learned for the categories of `outside_relations`.
     """
 
     def __init__(self, width: int, layers: int, heads: int) -> None:
         super().__init__()
         self.slots, self.none = nn.Embedding(MOST, width), nn.Parameter(torch.empty(width))
-        self.pairs = nn.Embedding(1 + 2 * MOST + MOST**2, layers * heads, padding_idx=_WITHIN)
-        self.layers = layers
+        self.pairs = nn.EmbeddingBag(N_OUTSIDE, layers * heads, mode="sum")
+        self.norm, self.keys_values = nn.LayerNorm(width), nn.Linear(width, 2 * layers * width)
+        self.layers, self.heads = layers, heads
         nn.init.normal_(self.slots.weight, std=0.1)
         nn.init.normal_(self.none, std=0.1)
         nn.init.zeros_(self.pairs.weight)
@@ -65,15 +73,17 @@ class Following(nn.Module):
         embedded = functional.embedding(following.clamp_min(0), instructions)
         return torch.where((following < 0)[..., None], self.none, embedded) + self.slots.weight
 
-    def bias(self, within: torch.Tensor, n: int) -> torch.Tensor:
-        """within: (layers, B or 1, heads or 1, n or 1, n or 1). Returns (layers, B or 1, heads, n + MOST, n + MOST)."""
-        behind = torch.arange(MOST, device=within.device)
-        kinds = torch.full((n + MOST, n + MOST), _WITHIN, device=within.device)
-        kinds[:n, n:] = 1 + behind
-        kinds[n:, :n] = 1 + MOST + behind[:, None]
-        kinds[n:, n:] = 1 + 2 * MOST + MOST * behind[:, None] + behind
-        learned = self.pairs(kinds).view(n + MOST, n + MOST, self.layers, -1).permute(2, 3, 0, 1).unsqueeze(1)
-        return functional.pad(within.expand(-1, -1, -1, n, n), (0, MOST, 0, MOST)) + learned
+    def memory(
+        self, nodes: torch.Tensor, kinds: torch.Tensor, pairs: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Keys and values, (layers, 2, B, heads, MOST, width / heads); biases, (layers, B, heads, n, MOST).
+
+        nodes: (B, MOST, width); kinds and pairs: as in Inputs.
+        """
+        size, n, count = pairs.shape
+        parts = self.keys_values(self.norm(nodes)).view(size, count, self.layers, 2, self.heads, -1)
+        bias = functional.embedding(pairs, self.pairs(kinds)).view(size, n, count, self.layers, self.heads)
+        return parts.permute(2, 3, 0, 4, 1, 5), bias.permute(3, 0, 4, 1, 2)
 
 
 class Attention(nn.Module):
@@ -121,20 +131,23 @@ class Attention(nn.Module):
         bias = x.new_zeros(len(self.layers), 1, 1, 1, 1)
         if self.relations:
             x = x + self.nodes(batch.nodes.flatten(0, 1)).view(size, n, -1)
-            learned = self.pairs(batch.pairs.flatten(0, 2)).view(size, n, n, len(self.layers), -1)
+            learned = functional.embedding(batch.pairs, self.pairs(batch.kinds)).view(size, n, n, len(self.layers), -1)
             bias = learned.permute(3, 0, 4, 1, 2)  # (layers, B, heads, n, n)
         if self.positions:
             slot = torch.arange(n, device=x.device)
             x = x + self.slots(slot)
             order = self.shown((slot[None, :] - slot[:, None]).sign() + 1).view(n, n, len(self.layers), -1)
             bias = bias + order.permute(2, 3, 0, 1).unsqueeze(1)
-        if self.following is not None:
-            x = torch.cat([x, self.following.nodes(instructions, batch.following)], 1)
-            bias = self.following.bias(bias, n)
         x = x + self.enter(x)
-        for layer, layer_bias in zip(self.layers, bias, strict=True):
-            x = layer(x, layer_bias)
-        embedded: torch.Tensor = self.norm(x[:, :n])
+        outside: Iterable[torch.Tensor | None] = [None] * len(self.layers)
+        if self.following is not None:
+            nodes = self.following.nodes(instructions, batch.following)
+            nodes = nodes + self.enter(nodes)
+            outside, further = self.following.memory(nodes, batch.following_kinds, batch.following_pairs)
+            bias = torch.cat([bias.expand(-1, size, further.shape[2], n, n), further], -1)
+        for layer, layer_bias, layer_outside in zip(self.layers, bias, outside, strict=True):
+            x = layer(x, layer_bias, layer_outside)
+        embedded: torch.Tensor = self.norm(x)
         return embedded
 
 
