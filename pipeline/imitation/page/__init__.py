@@ -13,6 +13,7 @@ PAGE = Page(
     ),
     experiments=(
         "imitation",
+        "imitation_second",
         "imitation_shipped",
         "imitation_speed",
         "imitation_ablation",

@@ -13,6 +13,7 @@ from pipeline.imitation.page.rows import (
     ABLATION,
     MAIN,
     SCALING,
+    SECOND,
     SHIPPED,
     SPEED,
     TRANSFER,
@@ -88,6 +89,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
     return {
         "shipped": table(MAIN_COLUMNS[:-2] + MAIN_COLUMNS[-1:], in_sets(shipped, evidence, SHIPPED), right=3),
         "goals": _goals(evidence.claims),
+        "second": table(MAIN_COLUMNS, in_sets(of(evidence, SECOND), evidence, SECOND), right=3),
         "main": table(MAIN_COLUMNS, in_sets(main, evidence, MAIN), right=3),
         "command": table(COMMAND, lines(of(evidence, SPEED), ["set", "method", "decoder"]), right=3),
         "sizes": table(SIZE_COLUMNS, records(sizes(evidence, MAIN).reset_index()), right=1),

@@ -15,6 +15,7 @@ MAIN, ABLATION, SCALING, TRANSFER, INPUT = (
     "imitation_input",
 )
 SPEED, LIMITS, SHIPPED = "imitation_speed", "imitation_evidence", "imitation_shipped"
+SECOND = "imitation_second"
 SIZES = "training"  # set of the rows with the sizes of a network and of its training data
 # The first decoder of each head; the training and the confidence are measured with it. None is chosen by its result.
 _LEADING = ("greedy", "best", "topological", "expected_slots", "hungarian", "beam", "none")
