@@ -34,9 +34,9 @@ _QUICK = 1000  # budgets that are measured in several rounds
 
 def main(
     output: Annotated[Path, typer.Option(help="Folder to publish in.")] = PUBLISHED / "time_against_quality",
-    n_blocks: Annotated[int, typer.Option(help="Blocks on each processor.")] = 200,
+    n_blocks: Annotated[int, typer.Option(help="Blocks on each processor.")] = 1000,
     rounds: Annotated[int, typer.Option(help="Times that each quick method is timed.")] = 3,
-    most: Annotated[int, typer.Option(help="Largest budget, orders of each block.")] = BUDGETS[-1],
+    most: Annotated[int, typer.Option(help="Largest budget, orders of each block.")] = 3000,
 ) -> None:
     """Time all methods on all processors and judge their orders."""
     numba.set_num_threads(1)
