@@ -12,7 +12,7 @@ from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import in_order, label, set_label
 from pipeline.lab.page.numbers import Row, count, percent, spread
 from pipeline.lab.page.panels import panels, styles
-from pipeline.lab.page.plots import curve, drawings
+from pipeline.lab.page.plots import curve, drawings, logarithmic
 from pipeline.lab.page.tables import SCHEDULER, Column, Table, columns, lines, metric, ranked, table, value
 
 EXPERIMENT, TIMES, CALLS, ABLATION = "first_guess", "time_against_quality", "equal_calls", "guess_ablation"
@@ -51,7 +51,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
     return {
         "gaps": {set_label(name): _gaps(judged[judged["set"] == name], targets) for name in sets},
         "unseen": _unseen(judged[judged["set"] == sets[0]], targets),
-        "ablation": _ablation(evidence.of(ABLATION), targets),
+        "ablation": _ablation(ablated, targets) if len(ablated := evidence.of(ABLATION)) else None,
         "calls": _calls(calls, [*targets, "all"]),
         "figures": drawings(
             guess_time=(against_time, _curves(times, _EVALUATIONS), targets),
@@ -105,7 +105,13 @@ def _calls(rows: pd.DataFrame, targets: list[str]) -> Table:
     learned = rows[(rows["method"] == "learned") & (rows["seed"] == "all")] if len(rows) else rows
     shown: list[Column] = [
         ("Processor", lambda line: "all six" if line["target"] == "all" else line["target"]),
-        *((f"{calls} calls", metric(_excess, decoder=f"{_OF_CALLS}{calls}", **of)) for calls in _CALLS_SHOWN),
+        *(
+            (
+                f"{calls} call" if calls == "1" else f"{calls} calls",
+                metric(_excess, decoder=f"{_OF_CALLS}{calls}", **of),
+            )
+            for calls in _CALLS_SHOWN
+        ),
     ]
     return table(shown, lines(learned, ["target"], {"target": targets}), right=1)
 
@@ -147,7 +153,7 @@ def _drawn(points: pd.DataFrame, targets: list[str], x: str, of_x: str, of_y: st
                     **style[label(str(name))],
                 )
             ax.axhline(1, color="#222222", linewidth=0.8)
-            ax.set_xscale("log")
+            logarithmic(ax.xaxis, 9)
             ax.set(xlabel=of_x, title=target)
         for ax in axes[::3]:
             ax.set_ylabel(of_y)
