@@ -25,11 +25,10 @@ import typer
 from benchmarks.first_guess.blocks import Blocks, binary, blocks_on, inputs
 from benchmarks.publishing import PUBLISHED, publish
 from learned_schedulers.blocks.dag.sampling import random_ready
-from learned_schedulers.blocks.methods import first_guess
 from learned_schedulers.blocks.methods.list_scheduling import list_schedule
 from learned_schedulers.blocks.methods.on_machine.annealing import move, shift
 from learned_schedulers.blocks.methods.on_machine.graph import closure
-from learned_schedulers.blocks.methods.on_machine.guessing import guesses
+from learned_schedulers.blocks.methods.on_machine.guessing import guesses, load
 from learned_schedulers.blocks.order.methods import GUESS
 from learned_schedulers.blocks.order.targets import TARGETS
 from pipeline.lab.config import params
@@ -99,7 +98,7 @@ def _proposals(blocks: Blocks, name: str, rng: np.random.Generator) -> Iterator[
     count = len(blocks.texts)
     reach: list[np.ndarray] = [np.empty(0)] * count
     drawn: list[list[np.ndarray]] = [[] for _ in range(count)]
-    weights = first_guess.load(GUESS)
+    weights = load(GUESS)
     for problems, items, shown in blocks.batches:
         back = np.argsort(shown, axis=1)
         size, n = shown.shape

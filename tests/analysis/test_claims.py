@@ -144,7 +144,9 @@ def test_what_is_published_answers_them(tmp_path: Path) -> None:
     announced = {*load().experiments, *pages.experiments(published_now), "published"}
     assert announced >= {*experiment.values()}
     missing = [name for name in answers.index[answers["holds"] == "not measured"] if experiment[name] in published_now]
-    assert all(name.startswith(("inductor", "paper_test_5_paper_valid", "imitation_5_exact_block_alone")) for name in missing)
+    assert all(
+        name.startswith(("inductor", "paper_test_5_paper_valid", "imitation_5_exact_block_alone")) for name in missing
+    )
     assert answers["holds"]["quick_test_5_paper_popocs_20_exact_match_minus_sinkhorn"] == "yes"  # a fresh one's
     assert answers["holds"]["processors_learned_atom_timed_times_as_fast_as_search"] == "no"
     assert answers["holds"]["processors_learned_machines_timed_gain_silvermont"] == "uncertain"

@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from learned_schedulers.blocks.methods import first_guess
+from learned_schedulers.blocks.methods.on_machine import guessing
 from learned_schedulers.blocks.processors.settings import Guessing
 from pipeline.lab import tables
 from pipeline.processors.stages import learn_first_guess
@@ -17,14 +17,14 @@ SETTINGS = Guessing(
 ).model_dump_json()  # fmt: skip
 
 
-def learn(inputs: dict[str, Path], seed: int, out: Path) -> first_guess.Weights:  # noqa: F811
+def learn(inputs: dict[str, Path], seed: int, out: Path) -> guessing.Weights:  # noqa: F811
     machines = []
     for name, retire_width in (("small", 0), ("other", 2)):
         machines.append(out.with_name(f"{name}.parquet"))
         tables.write(table(retire_width=retire_width), MACHINE_INSTRUCTIONS, machines[-1])
     files = (machines, inputs["instructions"], inputs["dags"], inputs["sets"], inputs["sets"])
     learn_first_guess.main(SETTINGS, seed, *files, out, out.with_suffix(".history.parquet"))
-    return first_guess.load(out)
+    return guessing.load(out)
 
 
 def test_weights_and_history_follow_from_the_seed(

@@ -12,9 +12,8 @@ import pandas as pd
 import pytest
 import torch
 
-from learned_schedulers.blocks.methods import first_guess
 from learned_schedulers.blocks.methods import policy as block_policy
-from learned_schedulers.blocks.methods.on_machine import choice
+from learned_schedulers.blocks.methods.on_machine import choice, guessing
 from learned_schedulers.blocks.methods.on_machine.guessing import Weights
 from learned_schedulers.blocks.methods.on_machine.preference import FEATURES
 from learned_schedulers.blocks.models.inputs import Vocabulary
@@ -65,7 +64,7 @@ def train_guesses(folder: Path) -> None:
     """Three trainings of the first guess; the last round counts."""
     shapes = ((len(choice.FEATURES), 3), 3, (3, 2), 2, 2)
     for seed, (before, after) in enumerate(AT_END):
-        first_guess.save(
+        guessing.save(
             Weights(*(np.full(shape, seed, np.float32) for shape in shapes)), place(folder, "weights", seed=seed)
         )
         rows = [(0, "development", before), (1, "training", np.nan), (1, "development", after)]

@@ -17,16 +17,13 @@ import numpy as np
 
 from learned_schedulers.blocks.method_settings import MethodSettings, asks
 from learned_schedulers.blocks.methods import Budget, Solution
-from learned_schedulers.blocks.methods.on_machine.choice import FEATURES
-from learned_schedulers.blocks.methods.on_machine.guessing import Weights, guesses
+from learned_schedulers.blocks.methods.on_machine.guessing import guesses, load
 from learned_schedulers.blocks.methods.on_machine.supported import solve_supported
 from learned_schedulers.blocks.methods.search import WALKS, improve
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.processors.costs import Processor
-from learned_schedulers.learning import weights as files
 from learned_schedulers.section import Positive
 
-_KIND = "first_guess"  # of its file of weights
 _WALK = WALKS.index("annealing")
 
 
@@ -34,19 +31,6 @@ class Settings(MethodSettings):
     needs: ClassVar = asks("weights machine")
 
     evaluations: Positive = 1  # orders of each block that it times; 1: the guess alone, which it does not time
-
-
-def save(weights: Weights, path: Path) -> None:
-    """Write the weights, for these FEATURES."""
-    files.write(path, _KIND, " ".join(FEATURES), weights._asdict())
-
-
-def load(path: Path) -> Weights:
-    """The weights of a file. Raises ValueError if it is of another kind, or of other features."""
-    names, arrays = files.read(path, _KIND)
-    if names != " ".join(FEATURES):
-        raise ValueError(f"{path} has weights of the features {names!r}; these are {FEATURES}: learn them anew")
-    return Weights(**arrays)
 
 
 class FirstGuess:

@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from learned_schedulers.blocks.methods import first_guess
-from learned_schedulers.blocks.methods.on_machine import choice
-from learned_schedulers.blocks.methods.on_machine.guessing import Weights
+from learned_schedulers.blocks.methods.on_machine import choice, guessing
 from learned_schedulers.blocks.methods.on_machine.preference import FEATURES
 from learned_schedulers.blocks.models import ordering_network
 from learned_schedulers.blocks.models.ordering_network import OrderingNetwork
@@ -108,7 +106,7 @@ SHIPPED: dict[str, Shipped] = {
     ),
     "schedulers": Shipped(
         GUESS,
-        first_guess.load,
+        guessing.load,
         "guess_history",
         "weights",
         "gap",
@@ -171,7 +169,7 @@ def card(
 
 
 def _parameters(network: Any) -> int:
-    if isinstance(network, Weights):
+    if isinstance(network, guessing.Weights):
         return sum(part.size for part in network)
     return sum(weight.numel() for weight in network.parameters())
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from learned_schedulers.blocks.methods import first_guess
+from learned_schedulers.blocks.methods.on_machine import guessing
 from learned_schedulers.blocks.methods.on_machine.guess_learning import courses, drawn_processor, learn
 from learned_schedulers.blocks.processors.costs import processor
 from learned_schedulers.blocks.processors.settings import Guessing
@@ -52,5 +52,5 @@ def main(
         measured_courses += courses(store, measured, chip, chosen.evaluations, rng)
         print(f"{name}: best orders are searched", file=sys.stderr)
     learned_weights, rounds = learn(learned_courses, measured_courses, chosen, seed)
-    first_guess.save(learned_weights, weights)
+    guessing.save(learned_weights, weights)
     tables.write(pd.DataFrame(rounds), GUESS_HISTORY, history)

@@ -14,7 +14,7 @@ from safetensors.numpy import save_file
 from learned_schedulers.blocks.dag.sampling import random_ready
 from learned_schedulers.blocks.dag.topology import count_violations
 from learned_schedulers.blocks.methods import Budget, first_guess
-from learned_schedulers.blocks.methods.on_machine import estimate
+from learned_schedulers.blocks.methods.on_machine import estimate, guessing
 from learned_schedulers.blocks.methods.on_machine.choice import FEATURES, find_ready, new_choice, open_block, take
 from learned_schedulers.blocks.methods.on_machine.exploration import Course, explore
 from learned_schedulers.blocks.methods.on_machine.guess_learning import Perceptron, courses, drawn_processor, gap, learn
@@ -210,7 +210,7 @@ def test_guesses_are_the_same_in_any_batch(tmp_path: Path) -> None:
     ]
     np.testing.assert_array_equal(order, np.concatenate(alone))
     path = tmp_path / "guess.safetensors"
-    first_guess.save(weights, path)
+    guessing.save(weights, path)
     for evaluations, at_most in ((1, 0), (50, 0)):
         method = first_guess.FirstGuess(first_guess.Settings(evaluations=evaluations), chip, path)
         solution = method.solve(problems, np.random.default_rng(0), Budget(evaluations=evaluations))
@@ -237,4 +237,4 @@ def test_weights_of_other_features_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "guess.safetensors"
     save_file({"first": np.zeros((2, 2), np.float32)}, path, metadata={"first_guess": "a b"})
     with pytest.raises(ValueError, match=r"features 'a b'.*learn them anew"):
-        first_guess.load(path)
+        guessing.load(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,9 @@ from learned_schedulers.blocks.methods.on_machine.choice import (
     take,
 )
 from learned_schedulers.blocks.processors import packing
+from learned_schedulers.learning import weights as files
+
+_KIND = "first_guess"  # of its file of weights
 
 
 class Weights(NamedTuple):
@@ -101,3 +105,16 @@ def _guess(costs: packing.Costs, precedes: np.ndarray, weights: Weights, order: 
             i = preferred(block, precedes[b], choice, t, weights, scratch)
             take(block, precedes[b], choice, i)
             order[b, t] = i
+
+
+def save(weights: Weights, path: Path) -> None:
+    """Write the weights, for these FEATURES."""
+    files.write(path, _KIND, " ".join(FEATURES), weights._asdict())
+
+
+def load(path: Path) -> Weights:
+    """The weights of a file. Raises ValueError if it is of another kind, or of other features."""
+    names, arrays = files.read(path, _KIND)
+    if names != " ".join(FEATURES):
+        raise ValueError(f"{path} has weights of the features {names!r}; these are {FEATURES}: learn them anew")
+    return Weights(**arrays)
