@@ -15,9 +15,12 @@ def replacing(path: Path, follow: bool = False) -> Iterator[Path]:
 
     follow: if `path` is a symbolic link, it stays one, and the file that it leads to is replaced; as users expect of
     files that they name. A killed process leaves at most a file named `.<name>.*.part`, never half of `path`.
+    Raises ValueError for a device, a pipe or a socket, such as /dev/null: root would replace it by a file.
     """
     if follow:
         path = path.resolve()
+    if path.is_char_device() or path.is_block_device() or path.is_fifo() or path.is_socket():
+        raise ValueError(f"{path} is no regular file, and would be replaced by one: name a file")
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     os.close(handle)
