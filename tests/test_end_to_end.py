@@ -88,7 +88,7 @@ SHOWN = {"report", "track", "all"}
 EVALUATED_GRAPHS = {"evaluate_graphs"} | EVALUATED - {"evaluate"}
 JUDGED = {"schedule", "judge"} | EVALUATED
 DECODED = {"sweep", "examples"} | JUDGED
-# On a machine of kind znver4, the commit that four kinds agreed on gave other weights (2026-11-26); schedules are equal.
+# A machine of kind znver4 gave other weights by a commit on which four kinds had agreed (2026-11-26); equal schedules.
 VARYING = "experiments/gflownet/networks/"
 LEARNED = {"train"} | DECODED
 
