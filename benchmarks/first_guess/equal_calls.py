@@ -113,7 +113,7 @@ def _proposals(blocks: Blocks, name: str, rng: np.random.Generator) -> Iterator[
         for b, item in enumerate(items.tolist()):
             reach[item] = closure(problems.precedes[b][np.ix_(back[b], back[b])])
             drawn[item] = [shown[b][order[b]].astype(np.int64) for order in first]
-    best, current = np.full(count, np.inf), np.full(count, np.inf)
+    current = np.full(count, np.inf)
     order = [of[0] for of in drawn]
     for call in range(CALLS[-1]):
         if call < len(drawn[0]):
@@ -123,7 +123,6 @@ def _proposals(blocks: Blocks, name: str, rng: np.random.Generator) -> Iterator[
         cycles = yield proposed
         for item in np.flatnonzero(cycles <= current):
             order[item], current[item] = proposed[item], cycles[item]
-        best = np.minimum(best, cycles)
 
 
 def _moved(reach: np.ndarray, order: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -2,8 +2,8 @@
 
 On a processor that issues in order this is its model (processors/in_order.py). On an out-of-order processor it is an
 estimate: an instruction never changes when an earlier one issues, as if the oldest always came first. Of the model
-(processors/out_of_order.py), it leaves out the sizes of pools and buffers, retirement, and that an instruction whose
-results are waited for may overtake older ones.
+(processors/out_of_order.py), it leaves out the sizes of pools, and that an instruction whose results are waited for may
+overtake older ones.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ CYCLE, ROOM, LAST_END, LAST_ACCESS, END, SLOTS, RETIRED, RETIRING = range(8)  # 
 class State(NamedTuple):
     """A beginning of an order of a block of n instructions; int64 arrays."""
 
-    clock: np.ndarray  # (8,)
+    clock: np.ndarray  # (8,) places CYCLE to RETIRING: the present cycle and its room, what came last, retirement
     busy: np.ndarray  # (CYCLES,) bit set of the units that are occupied in each cycle
     issue: np.ndarray  # (LONGEST,) cycle in which each instruction issues; -1: it has no slot yet
     waiting: np.ndarray  # (LONGEST,) direct predecessors without a slot; -1: it has a slot itself
