@@ -22,6 +22,8 @@ from learned_schedulers.blocks.before_allocation.value_types import (
 )
 from tests.blocks.before_allocation.code import HEADER, LOOPS, MIXED, OBSERVED
 
+CSMITH_HEADER = next(Path("/usr/include").glob("csmith*/csmith.h"), None)
+
 ODD = (
     HEADER
     + """
@@ -101,12 +103,15 @@ def test_types_are_those_of_llvm(text: str) -> None:
     assert len(_compared(llvm.read(text.encode(), "text").text)) >= 10
 
 
-@pytest.mark.skipif(not shutil.which("clang") or not shutil.which("csmith"), reason="clang or csmith is missing")
+@pytest.mark.skipif(
+    not shutil.which("clang") or not shutil.which("csmith") or CSMITH_HEADER is None,
+    reason="clang, csmith or its header (libcsmith-dev) is missing",
+)
 def test_types_of_a_random_program(tmp_path: Path) -> None:
+    assert CSMITH_HEADER is not None
     program = subprocess.run(["csmith", "--seed", "11", "--max-funcs", "4"], capture_output=True, check=True).stdout
-    include = next(Path("/usr/include").glob("csmith*"), tmp_path)
     (tmp_path / "program.c").write_bytes(program)
-    command = ["clang", "-O3", "-march=haswell", "-w", "-S", "-emit-llvm", "-I", str(include)]
+    command = ["clang", "-O3", "-march=haswell", "-w", "-S", "-emit-llvm", "-I", str(CSMITH_HEADER.parent)]
     subprocess.run([*command, "program.c", "-o", "program.ll"], cwd=tmp_path, check=True)
     text = llvm.read((tmp_path / "program.ll").read_bytes(), "program.ll").text
     opcodes = _compared(text)
