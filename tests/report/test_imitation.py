@@ -84,6 +84,12 @@ def test_the_ablation_names_encoder_head_and_decoder_best_first() -> None:
     assert lines[-1][:4] == ["LSTM", "popocs", "best legal order", small(45)]
 
 
+def test_what_the_operator_gains_is_of_networks_with_equal_encoders() -> None:
+    assert SHOWN["gains"] == pytest.approx({"attention": -5, "plain": -5, "lstm": -5, "pointer": 15})
+    without = RESULTS[RESULTS["method"] != "lstm_sinkhorn"]
+    assert comparison.section(made.evidence(without))["gains"] == {}
+
+
 def test_scaling_takes_its_axes_from_the_sizes() -> None:
     lines = SHOWN["scaling"].lines
     assert [line[:3] for line in lines[:2]] == [

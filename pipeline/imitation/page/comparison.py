@@ -94,6 +94,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
         "command": table(COMMAND, lines(of(evidence, SPEED), ["set", "method", "decoder"]), right=3),
         "sizes": table(SIZE_COLUMNS, records(sizes(evidence, MAIN).reset_index()), right=1),
         "ablation": _ablation(evidence),
+        "gains": _gains(evidence),
         "scaling": table(SCALING_COLUMNS, records(_points(evidence)), right=1),
         "transfer": _transfer(evidence),
         "steps": evidence.table("history").groupby("experiment")["step"].max().to_dict(),
@@ -168,6 +169,19 @@ def _ablation(evidence: Evidence) -> Table:
         return (-row["value"] if row else 0, line["encoder"], line["head"], SCHEDULER[1][1](line))
 
     return table(shown, sorted(ranked, key=rank), right=3)
+
+
+def _gains(evidence: Evidence) -> dict[str, float]:
+    """Points of exact match by which POPOCS is ahead of Sinkhorn for each encoder; `pointer`: the pointer of POPOCS.
+
+    The decoder is the leading one of each head. Empty if a network of the ablation was not published.
+    """
+    shares = exact(of(evidence, ABLATION)).set_index("method")["value"]
+    pairs = {encoder: (f"{encoder}_popocs", f"{encoder}_sinkhorn") for encoder in _ENCODERS}
+    pairs["pointer"] = ("attention_pointer", "attention_popocs")
+    if not shares.index.is_unique or not {name for pair in pairs.values() for name in pair} <= set(shares.index):
+        return {}
+    return {name: float(100 * (shares[ahead] - shares[behind])) for name, (ahead, behind) in pairs.items()}
 
 
 def _transfer(evidence: Evidence) -> Table:
