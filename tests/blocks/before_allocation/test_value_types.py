@@ -109,7 +109,8 @@ def test_types_are_those_of_llvm(text: str) -> None:
 )
 def test_types_of_a_random_program(tmp_path: Path) -> None:
     assert CSMITH_HEADER is not None
-    program = subprocess.run(["csmith", "--seed", "11", "--max-funcs", "4"], capture_output=True, check=True).stdout
+    drawing = ["csmith", "--seed", "11", "--max-funcs", "4"]  # it also writes a file where it runs
+    program = subprocess.run(drawing, cwd=tmp_path, capture_output=True, check=True).stdout
     (tmp_path / "program.c").write_bytes(program)
     command = ["clang", "-O3", "-march=haswell", "-w", "-S", "-emit-llvm", "-I", str(CSMITH_HEADER.parent)]
     subprocess.run([*command, "program.c", "-o", "program.ll"], cwd=tmp_path, check=True)
