@@ -104,7 +104,9 @@ def faulty(tmp_path: Path, key: str, value: object) -> str:
         ("experiments/imitation/other_seeds", {"nobody": [5]}, "other_seeds names ['nobody']"),
         ("experiments/imitation/shipped", "nobody", "shipped is 'nobody'"),
         ("experiments/processors/judges", ["z80"], "experiments.processors.judges names ['z80']"),
-        ("processors/atom/best", "nobody", "processors.atom.best names ['nobody']"),
+        ("experiments/processors/shown/best", "nobody", "shown.best names ['nobody']"),
+        ("experiments/first_guess/guesses/guess/training", "nowhere", "first_guess.guesses names ['nowhere']"),
+        ("experiments/imitation/models/attention_pointer/machines", ["atom"], "machines: List should have at most 0"),
         ("methods/search/evaluatoins", 3, "evaluatoins"),
         ("methods/popocs_20/model", "nobody", "methods.popocs_20.model is 'nobody'"),
         ("experiments/gflownet_large/networks", "nothing", "experiments.gflownet_large.networks names ['nothing']"),
@@ -136,4 +138,4 @@ def test_networks_and_seeds_of_methods() -> None:
     assert params.seeds("imitation", "critical_path") == [0] and params.seeds("quick", "critical_path") == [0, 1]
     imitator = params.network("processors", "imitator")
     assert imitator is not None and (imitator.experiment, imitator.model) == ("imitation", "attention_pointer")
-    assert params.serves("processors", "learned_atom", "atom") and not params.serves("processors", "cp_sat", "haswell")
+    assert params.serves("processors", "cp_sat", "atom") and not params.serves("processors", "cp_sat", "haswell")

@@ -7,13 +7,13 @@ GUESS = "guess"  # network of the experiment `first_guess` that is shipped
 
 
 def learned_sets(corpus):
-    """Sets of a corpus that experiments on processors schedule or learn from."""
-    names = []
+    """Sets of a corpus whose instructions are described: what methods schedule or learn from, and what models are tried on."""
+    names = ["latency_development"]  # benchmarks/machine_agreement
+    names += [m.settings.learning.training for m in P.methods.values() if getattr(m.settings, "learning", None)]
     for experiment in P.experiments.values():
         if isinstance(experiment, Processors):
             names += experiment.sets
-            networks = [*experiment.models.values(), *experiment.guesses.values()]
-            names += [name for model in networks for name in (model.training, model.development)]
+            names += [name for network in experiment.guesses.values() for name in (network.training, network.development)]
     return unique(path("sets", set=name) for name in names if corpus_of(name) == corpus)
 
 
@@ -94,13 +94,6 @@ rule optima:
     shell: stage("optima", "settings", "judge", "target", "seed", threads="{threads}")
 
 
-def shown_schedule(wildcards):
-    """Schedules of the method that the page draws, by its first seed."""
-    shown, seed = shown_of(wildcards), P.seeds(wildcards.experiment, shown_of(wildcards).method)[0]
-    names = dict(set=shown.set, target=shown.target, method=shown.method, seed=seed)
-    return path("schedules", experiment=wildcards.experiment, **names)
-
-
 rule timelines:
     """Draw example blocks whose best order beats GCC's, side by side."""
     input:
@@ -110,8 +103,7 @@ rule timelines:
         instructions=path("instructions", corpus="released"),
         dags=path("dags", corpus="released", dependencies="full"),
         machine=lambda w: path("machine_instructions", corpus="released", machine=shown_of(w).target),
-        learned=shown_schedule,
-        optima=lambda w: path("optima", machine=shown_of(w).target, method=P.processors[shown_of(w).target].best, set=shown_of(w).set),
+        optima=lambda w: path("optima", machine=shown_of(w).target, method=shown_of(w).best, set=shown_of(w).set),
     output:
         timelines=path("timelines"),
     params:

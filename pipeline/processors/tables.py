@@ -72,7 +72,7 @@ TIMELINES = Table(
             ("rank", pa.int32()),  # of the block
             ("block_id", pa.string()),
             ("place", pa.int32()),  # of the order
-            ("title", pa.string()),  # input | GCC | learned | best
+            ("title", pa.string()),  # input | GCC | best; published ones also `learned`, of networks that are deleted
             ("slot", pa.int32()),
             ("instruction", pa.string()),
             ("issue", pa.int32()),  # cycle, from 0

@@ -45,10 +45,6 @@ def test_an_unknown_method_is_named() -> None:
         section(Entry, '{"method": "sinkhron"}')
 
 
-def test_a_network_that_is_drawn_says_how_often() -> None:
-    assert entry("ordering", model="learned_atom", evaluations=100).settings.evaluations == 100  # type: ignore[attr-defined]
-
-
 def test_modules_of_an_entry() -> None:
     assert entry("haifa").modules() == ["learned_schedulers.blocks.methods.haifa"]
     with pytest.raises(ValueError, match="ordering needs the settings of its network"):

@@ -46,14 +46,6 @@ def _sample(head: Head, scores: Scores, problems: Problems, related: Relations, 
     return greedy.decode(problems, related, scores, rng.gumbel(size=(size, n, n)))
 
 
-def draws(
-    head: Head, scores: Scores, problems: Problems, related: Relations, rng: np.random.Generator, count: int
-) -> np.ndarray:
-    """The greedy order, then count - 1 orders drawn from the network's distribution, (B, count, n)."""
-    drawn = [_sample(head, scores, problems, related, rng) for _ in range(count - 1)]
-    return np.stack([head.decode(scores, problems, related), *drawn], axis=1)
-
-
 _ASSIGNMENTS: dict[str, Decoder] = {
     "topological": _of_assignments(topological_fill),
     "expected_slots": _of_assignments(expected_slots),

@@ -34,7 +34,7 @@ class Ordering(Section):
     head: Head
     training: str  # names of sets
     development: str = "development"
-    machines: list[str] = []  # processors whose best orders it learns; none: it learns GCC's orders
+    machines: Annotated[list[str], Field(max_length=0)] = []  # always empty: files of weights have it
     blocks: Positive | None = None  # of the training set, drawn by the seed; all by default
     min_count: Positive
     batch_instructions: Positive

@@ -1,4 +1,4 @@
-"""Training of a network on orders, on every choice in millions of blocks; resumable, with one process or several.
+"""Training of a network on GCC's orders, on every choice in millions of blocks; resumable, with one process or several.
 
 Several processes (`torchrun`, gloo) share every batch. They sum gradients and counts, so without dropout the numbers
 are those of one process up to rounding.
@@ -53,13 +53,10 @@ def measure(network: OrderingNetwork, store: BlockStore, encodings: Encodings, s
 def _problems(
     store: BlockStore, encodings: Encodings, sample: Sample, items: np.ndarray
 ) -> tuple[Problems, Relations, np.ndarray]:
-    """Blocks as shown, their relations, and their target orders, (B, n)."""
+    """Blocks as shown, their relations, and GCC's orders of them, (B, n)."""
     shown = np.stack([sample.orders[item] for item in items])
     problems = store.problems(sample.rows[items], shown)
-    order = np.argsort(shown, axis=1)
-    if sample.targets is not None:
-        order = np.take_along_axis(order, np.stack([sample.targets[item] for item in items]).astype(np.int64), 1)
-    return problems, relations(problems, encodings.compared), order
+    return problems, relations(problems, encodings.compared), np.argsort(shown, axis=1)
 
 
 def _loss(

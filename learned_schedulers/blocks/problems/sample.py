@@ -18,4 +18,3 @@ class Sample:
     block_ids: pa.StringArray
     rows: np.ndarray  # (B,) int64, of the store
     orders: list[np.ndarray]  # for each block (n,) int16: GCC's index of the instruction in slot t
-    targets: list[np.ndarray] | None = None  # the orders to learn, in the same numbering; None: GCC's orders

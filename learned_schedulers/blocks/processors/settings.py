@@ -20,7 +20,6 @@ class Processor(Section):
     """A processor as a target of orders."""
 
     cpu: str  # llvm-mca's name of it
-    best: str  # method that finds the best orders to learn
 
     @property
     def judge(self) -> Judge:

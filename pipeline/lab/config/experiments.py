@@ -65,6 +65,15 @@ class Experiment(Section):
         raise NotImplementedError
 
 
+def check_learned_sets(key: str, kind: str, experiment: Experiment, params: Params) -> None:
+    """Raise ValueError for networks that learn from sets that do not exist, or from another corpus. kind: its field."""
+    networks = getattr(experiment, kind).values()
+    learned = [split for network in networks for split in (network.training, network.development)]
+    check_names(f"{key}.{kind}", learned, params.sets)
+    if len(corpora := {params.sets[split].corpus for split in (*learned, *experiment.sets)}) > 1:
+        raise ValueError(f"{key} mixes the corpora {sorted(corpora)}; they are never mixed")
+
+
 class OnBlocks(Experiment):
     """Orders of basic blocks."""
 
@@ -80,12 +89,12 @@ class OnBlocks(Experiment):
         check_names(f"{key}.targets", set(self.targets) - {GCC}, params.processors)
         for method in self.methods:
             params.network(name, method)
-        if hasattr(self, "models"):
-            check_names(f"{key}.other_seeds", self.other_seeds, [*self.models, *getattr(self, "guesses", {})])
+        networks = [*getattr(self, "models", {}), *getattr(self, "guesses", {})]
+        check_names(f"{key}.other_seeds", self.other_seeds, networks)
 
 
 class LearnsOrders(OnBlocks):
-    """Orders of basic blocks, also by networks for all lengths, each of which is a method, too."""
+    """GCC's orders of basic blocks, also by networks for all lengths, each of which is a method, too."""
 
     models: dict[str, Ordering] = {}
 
@@ -94,10 +103,7 @@ class LearnsOrders(OnBlocks):
         super().check(key, name, params)
         if ambiguous := sorted(set(self.methods) & set(self.models)):
             raise ValueError(f"{key}.models has {ambiguous}, which are names of its methods")
-        learned = [split for model in self.models.values() for split in (model.training, model.development)]
-        check_names(f"{key}.models", learned, params.sets)
-        if len(corpora := {params.sets[split].corpus for split in (*learned, *self.sets)}) > 1:
-            raise ValueError(f"{key} mixes the corpora {sorted(corpora)}; they are never mixed")
+        check_learned_sets(key, "models", self, params)
 
 
 class ShownGraphs(Section):

@@ -66,8 +66,6 @@ class Params(Section):
         evaluated = {name: chosen for name, chosen in self.experiments.items() if chosen.in_report}
         check_names("report.experiments", self.report.experiments, set(evaluated) - set(self.on_graphs))
         check_names("report.graph_experiments", self.report.graph_experiments, set(evaluated) & set(self.on_graphs))
-        for name, processor in self.processors.items():
-            check_names(f"processors.{name}.best", [processor.best], self.methods)
         for module in chapters.modules("settings"):
             if hasattr(module, "check"):
                 module.check(self)
@@ -125,9 +123,6 @@ class Params(Section):
 
     def serves(self, experiment: str, method: str, target: str) -> bool:
         """Whether a method of the experiment makes orders for a target."""
-        chosen = self.experiments[experiment]
-        if isinstance(chosen, LearnsOrders) and method in chosen.models and chosen.models[method].machines:
-            return target in chosen.models[method].machines
         processors = self.entry(experiment, method).processors
         return processors is None or target in processors or target == GCC
 

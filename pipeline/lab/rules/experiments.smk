@@ -25,7 +25,7 @@ def trainings(experiment, kind, models=None):
     chosen = P.experiments[experiment]
     return unique(
         path(kind, experiment=experiment, dependencies=mode, model=name, seed=seed)
-        for name in (chosen.models if models is None else models)
+        for name in (getattr(chosen, "models", {}) if models is None else models)
         for mode in chosen.dependencies
         for seed in chosen.seeds_of(name)
     )
@@ -46,20 +46,8 @@ def learned_from(purpose):
     return lambda w: path("sets", set=getattr(network_of(w), purpose))
 
 
-def processors_of(wildcards):
-    """Tables of the processors that the wildcards' network learns for; a network without any imitates GCC."""
-    corpus = corpus_of(network_of(wildcards).training)
-    return [path("machine_instructions", corpus=corpus, machine=name) for name in network_of(wildcards).machines]
-
-
-def best_orders(purpose):
-    """Tables `optima` that the wildcards' network learns from, as an input function."""
-    optimum = lambda name, set: path("optima", machine=name, method=P.processors[name].best, set=set)
-    return lambda w: [optimum(name, getattr(network_of(w), purpose)) for name in network_of(w).machines]
-
-
 rule train_ordering:
-    """Train a network for all lengths: on GCC's orders, or on the best ones for processors."""
+    """Train a network for all lengths on GCC's orders."""
     input:
         src=lambda w: src("train_ordering", *architecture(network_of(w))),
         encodings=of_model("encodings"),
@@ -67,9 +55,6 @@ rule train_ordering:
         dags=of_model("dags"),
         training=learned_from("training"),
         development=learned_from("development"),
-        machine=processors_of,
-        best_training=best_orders("training"),
-        best_development=best_orders("development"),
     output:
         weights=path("weights", dependencies="full"),
         history=path("history", dependencies="full"),

@@ -99,7 +99,7 @@ def weights_behind(name):
     """Trained networks behind the numbers."""
     if name in P.on_graphs:
         return network_files(name, "network_weights")
-    return trainings(name, "weights") if hasattr(P.experiments.get(name), "models") else []
+    return trainings(name, "weights") if name in P.experiments else []
 
 
 rule publish:

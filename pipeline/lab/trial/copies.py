@@ -28,7 +28,6 @@ ENVIRONMENT = {
     "OMP_WAIT_POLICY": "passive",  # two jobs of one thread each, on two cores
 }
 METHODS = ["sinkhorn", "popocs_20", "random_legal", "critical_path", "gcc"]
-NETWORKS = ["learned_machines"]  # of processors
 ON_PROCESSORS = ["list_scheduling", "search", "policy", "branch_and_bound", "imitator"]
 COMMITTED = ["ingest", "devices", "exact_flow"]  # published here, and kept: to show all of them takes a minute
 ON_GRAPHS = {  # experiment -> its methods
@@ -76,8 +75,6 @@ def copy_of_repository(folder: Path, smallest: bool = False) -> Path:
     experiments["imitation"] |= {"seeds": [0], "sets": ["test_4_40"], "methods": ["random_legal", "critical_path"]}
     compared = {"targets": machines, "judges": machines, "sets": ["test_10_40"]}
     experiments["processors"] |= {**compared, "methods": ON_PROCESSORS}
-    experiments["processors"]["models"] = {name: experiments["processors"]["models"][name] for name in NETWORKS}
-    experiments["processors"]["shown"]["method"] = NETWORKS[0]
     experiments["hardware"] |= compared
     for name, methods in ON_GRAPHS.items():
         peers = [peer for peer in experiments[name]["peers"] if peer in methods]

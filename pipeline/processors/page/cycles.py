@@ -33,6 +33,8 @@ EXPERIMENT, SPEED = "processors", "processors_speed"
 ONCE = "processors_speed_zen4"  # one run elsewhere, the only one of the networks whose weights were not stored
 IN_ORDER = "atom"  # the target whose times, shares and examples are shown
 SHOWN = "test_10_40"  # the set of the summary and of the figures
+DELETED = ("learned_atom", "learned_atom_small", "learned_machines")  # methods whose code is deleted; their rows stay
+LAST_COMMIT = "a42b4bdd0"  # that has the code
 _CURVES = 8  # number of methods that a figure by length shows
 SHARES: list[Column] = [
     *SCHEDULER,
@@ -75,6 +77,8 @@ def section(evidence: Evidence) -> dict[str, Any]:
         "ratios": {set_label(name): _ratios(tested, judges, evidence) for name, tested in on_set.items()},
         "shares": {set_label(name): _shares(tested) for name, tested in on_set.items()},
         "proven": table(PROVEN, lines(proven, ["set", "method"], {"set": sets}, _PROVEN), right=2),
+        "deleted": [label(name) for name in DELETED if name in set(rows["method"])],
+        "last_commit": LAST_COMMIT,
         "n_examples": len(blocks),
         "figures": drawings(
             processors_pareto=(pareto, _points(shown, evidence)),

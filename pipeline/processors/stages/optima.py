@@ -10,15 +10,13 @@ from tqdm import tqdm
 
 from learned_schedulers.blocks.method_settings import Entry
 from learned_schedulers.blocks.methods import OK, Budget, Method, make
-from learned_schedulers.blocks.methods.list_scheduling import list_schedule
-from learned_schedulers.blocks.methods.on_machine.settling import settle
 from learned_schedulers.blocks.problems import store
 from learned_schedulers.blocks.problems.batches import by_length
 from learned_schedulers.blocks.problems.processors import supported
 from learned_schedulers.blocks.problems.sample import Sample
 from learned_schedulers.blocks.processors import llvm_mca, simulation
 from learned_schedulers.blocks.processors.costs import Processor, processor
-from learned_schedulers.blocks.processors.model import costs
+from learned_schedulers.blocks.processors.model import costs, makespans
 from learned_schedulers.blocks.processors.settings import Judge
 from learned_schedulers.section import section
 from pipeline.corpus.tables import BLOCKS
@@ -92,7 +90,6 @@ def _best(
 ) -> pd.DataFrame:
     """The best orders of blocks of one length in GCC's numbers, their cycles and their bounds on the model.
 
-    Among the best orders it takes the nearest to list scheduling, for a network to learn; GCC's order breaks ties.
     Raises ValueError for a method that gives no bounds.
     """
     rows = sample.rows[items]
@@ -104,8 +101,7 @@ def _best(
     solved = solution.status == OK
     order, bound = next(iter(solution.orders.values()))[solved], solution.stats["bound"][solved]
     problems, items = problems[solved], items[solved]
-    listed = list_schedule(problems, "critical_path", chip.costs(problems.instructions))
-    cycles = settle(problems, costs(chip, problems.instructions), order, listed)
+    cycles = makespans(costs(chip, problems.instructions), order[:, None])[:, 0]
     return pd.DataFrame(
         {
             "block_id": sample.block_ids.take(items).to_pylist(),

@@ -13,7 +13,6 @@ from learned_schedulers.blocks.processors.in_order import simulate
 from learned_schedulers.blocks.read.assembly import gas
 from pipeline.corpus.tables import BLOCKS, SETS
 from pipeline.lab import tables
-from pipeline.lab.shared_tables import SCHEDULES
 from pipeline.lab.stages import options
 from pipeline.lab.stored_blocks import load_store
 from pipeline.processors.tables import MACHINE_INSTRUCTIONS, OPTIMA, TIMELINES
@@ -28,19 +27,15 @@ def main(
     instructions: options.Instructions,
     dags: options.Dags,
     machine: options.Machine,
-    learned: options.Table,
     optima: options.Table,
     timelines: options.Out,
 ) -> None:
-    """Draw blocks whose best order is proven and takes fewer cycles than GCC's; show input, GCC's, learned and best."""
+    """Draw blocks whose best order is proven and takes fewer cycles than GCC's; show input, GCC's and best."""
     chip, block_store = processor(tables.arrow(MACHINE_INSTRUCTIONS, machine)), load_store(instructions, dags)
     best = tables.read(OPTIMA, optima).set_index("block_id")
-    scheduled = tables.read(SCHEDULES, learned)
-    learned_orders = scheduled[scheduled["status"] == "ok"].drop_duplicates("block_id").set_index("block_id")["order"]
     shown = tables.read(SETS, chosen).set_index("block_id")["input_order"]
     better = best[best["proven"] & (best["cycles"] < best["gcc_cycles"]) & (best["order"].map(len) <= longest)]
-    usable = sorted(set(better.index) & set(learned_orders.index))
-    drawn = np.random.default_rng(seed).permutation(usable)[:n_blocks].tolist()
+    drawn = np.random.default_rng(seed).permutation(sorted(better.index))[:n_blocks].tolist()
     code = tables.read(BLOCKS, blocks, ["block_id", "masked_code"], tables.of_blocks(drawn)).set_index("block_id")
     rows = []
     for rank, block in enumerate(drawn):
@@ -50,7 +45,6 @@ def main(
         orders = {
             "input": shown[block],
             "GCC": np.arange(len(texts)),
-            "learned": learned_orders[block],
             "best": best.loc[block, "order"],
         }
         timing = simulate(costs, np.stack(list(orders.values())).astype(np.int64)[None])

@@ -44,7 +44,6 @@ VARIANTS: dict[str, Entry] = {  # every method, in every way that its settings t
     "branch_and_bound": entry("branch_and_bound", evaluations=20, states=2000),
     "cp_sat": entry("cp_sat", evaluations=20, seconds=0.05),
     **{f"ordering {head}": entry("ordering") for head in HEADS},
-    "ordering on a machine": entry("ordering", evaluations=8),
     "first_guess": entry("first_guess"),
     "first_guess, improved": entry("first_guess", evaluations=50),
 }
@@ -100,13 +99,9 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path | 
 
 
 def _network(head: str) -> ordering_training.OrderingNetwork:
-    on_machine = head not in HEADS
-    chosen = imitated.settings(head="pointer" if on_machine else head, steps=2 if on_machine else 60, measurements=1)
+    chosen = imitated.settings(head=head, steps=60, measurements=1)
     sample = type(SAMPLE)(SAMPLE.block_ids.take(FIVE), FIVE, [SAMPLE.orders[row] for row in FIVE])
-    network, _ = ordering_training.train(STORE, ENCODINGS, sample, sample, chosen, 0)
-    if on_machine:
-        network.settings = chosen.model_copy(update={"machines": ["small"]})
-    return network
+    return ordering_training.train(STORE, ENCODINGS, sample, sample, chosen, 0)[0]
 
 
 Solve = Callable[[str], list[Solution]]
@@ -234,7 +229,6 @@ FLOORS: dict[str, floors.Floor] = {  # that a random legal order does not reach
     "branch_and_bound": floors.faster(CHIP, 0.92),
     "cp_sat": floors.faster(CHIP, 0.92),
     **{f"ordering {head}": LEARNED for head in HEADS},
-    "ordering on a machine": FASTER,
     "shipped_imitator": floors.as_gcc(0.25, (4, 12)),
     "soft_permutation": LEARNED,
 }
@@ -249,8 +243,7 @@ def test_every_method_is_better_than_random_orders(variant: str, solve: Solve) -
     for (shown, problems), solution in zip(BATCHES, solve(variant), strict=variant != "milp"):
         if (solution.status == OK).all():
             decoders = [name for name in solution.orders if name not in ("sample", *MAY_VIOLATE)]
-            chosen = "timed" if "timed" in decoders else decoders[-1]
-            solved.append((shown, problems, solution.orders[chosen]))
+            solved.append((shown, problems, solution.orders[decoders[-1]]))
             random.append((shown, problems, random_ready(problems.precedes, rng)))
     assert FLOORS[variant](solved), f"{variant}: a line in FLOORS says by which measure it is better"
     assert not FLOORS[variant](random)
@@ -290,10 +283,10 @@ def test_a_smaller_budget_is_obeyed(variant: str, solve: Solve, method_of: Calla
 def test_the_budgets_of_solvers_are_handed_on(
     monkeypatch: pytest.MonkeyPatch, method_of: Callable[..., Method]
 ) -> None:
-    from learned_schedulers.blocks.methods import cp_sat, milp, ordering
+    from learned_schedulers.blocks.methods import cp_sat, milp
 
     budgets: list[float] = []
-    solver, simulate, real_milp = cp_sat.constraints.solve, ordering.model.makespans, milp.milp
+    solver, real_milp = cp_sat.constraints.solve, milp.milp
     monkeypatch.setattr(
         cp_sat.constraints, "solve", lambda *arguments: budgets.append(arguments[4]) or solver(*arguments)
     )
@@ -304,14 +297,10 @@ def test_the_budgets_of_solvers_are_handed_on(
             budgets.append(keywords["options"]["node_limit"]) or real_milp(*arguments, **keywords)
         ),
     )
-    monkeypatch.setattr(
-        ordering.model, "makespans", lambda costs, orders: budgets.append(orders.shape[1]) or simulate(costs, orders)
-    )
-    budget = Budget(evaluations=6, nodes=3, seconds=0.02)
+    budget = Budget(nodes=3, seconds=0.02)
     for variant, expected, batches in (
         ("cp_sat", 0.02, BATCHES[6:]),
         ("milp", 3, BATCHES[:5]),
-        ("ordering on a machine", 6, BATCHES[:5]),
     ):
         budgets.clear()
         for shown, problems in batches:
@@ -338,13 +327,6 @@ def test_blocks_that_the_machine_does_not_know_are_unsupported(variant: str, met
     nothing = method.solve(problems[~without], np.random.default_rng(0), allowed)
     check(problems[~without], nothing)
     assert (nothing.status == UNSUPPORTED).all()
-
-
-def test_the_fastest_drawn_is_no_slower_than_the_greedy_order(solve: Solve) -> None:
-    gains = []
-    for (_, problems), solution in zip(BATCHES, solve("ordering on a machine"), strict=True):
-        gains.append(cycles_of(problems, solution.orders["greedy"]) - cycles_of(problems, solution.orders["timed"]))
-    assert (np.concatenate(gains) >= 0).all() and (np.concatenate(gains) > 0).any()
 
 
 def test_confidence_is_the_probability_of_the_first_decoders_orders(solve: Solve) -> None:

@@ -11,8 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from iced_x86 import Decoder
 
-from learned_schedulers.blocks.problems.instructions import describe, of_described
-from learned_schedulers.blocks.problems.processors import with_costs
 from learned_schedulers.blocks.processors import class_table, llvm_mca, machine
 from learned_schedulers.blocks.processors.chips import Chip
 from learned_schedulers.blocks.processors.class_table import CLASSES, SHIPPED, ClassTable, shipped_processors
@@ -212,11 +210,3 @@ def test_another_llvm_is_refused(binary: str, tmp_path: Path, monkeypatch: pytes
     assert not len(chip.chip.micro_ops)
     with pytest.raises(LlvmMcaError, match="install LLVM 19"):  # nothing of the failed call is left
         chip.extend(CODES)
-
-
-def test_costs_become_tokens(haswell: Chip) -> None:
-    encodings = of_described([describe(Decoder(64, code).decode()) for code in CODES])
-    costed = with_costs(encodings, [haswell.processor(CODES), Chip("atom").processor(CODES)])
-    assert len(costed.compared) == 2 * len(CODES)
-    words = [costed.tokens[token] for token in costed.bags[costed.bounds[0] : costed.bounds[1]]]
-    assert {"width:4", "latency:1", "micro_ops:1"} < set(words)
