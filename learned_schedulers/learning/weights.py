@@ -1,11 +1,13 @@
 """Files of weights, of all kinds: safetensors with a description, from which the network is made again.
 
 The metadata has one entry, kind -> description, because safetensors writes several in an arbitrary sequence. Arrays of
-NumPy are read without torch.
+NumPy are read without torch. Beside the weights of the package, a file DIGESTS has their SHA-256: a damaged file is
+refused, also where it can be read.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 Network = TypeVar("Network", bound="nn.Module")
+DIGESTS = "digests.txt"  # lines as `sha256sum` writes and checks them
 
 
 def write(path: Path, kind: str, description: str, arrays: Mapping[str, np.ndarray]) -> None:
@@ -31,16 +34,27 @@ def write(path: Path, kind: str, description: str, arrays: Mapping[str, np.ndarr
 
 def read(path: Path, kind: str) -> tuple[str, dict[str, np.ndarray]]:
     """The description and the arrays. Raises ValueError for a file that is missing, damaged, or of another kind."""
+    listed = path.with_name(DIGESTS)
+    shipped = listed.is_file()
+    remedy = "install this package anew" if shipped else "train it again"
     try:
+        if shipped and digests({path.name: path.read_bytes()}) not in listed.read_text(errors="replace"):
+            raise ValueError(f"{path} is not the file that was shipped: {DIGESTS} has another sha256; {remedy}")
         with safe_open(path, "numpy") as file:
             metadata = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in list(file.keys())}
     except (SafetensorError, FileNotFoundError) as error:
-        raise ValueError(f"{path} is not a file of weights ({error}); train it again") from error
+        raise ValueError(f"{path} is not a file of weights ({error}); {remedy}") from error
     if kind not in metadata:
         kinds = ", ".join(metadata) or "no kind"
-        raise ValueError(f"{path} has weights of {kinds}, not of {kind}; train it again")
+        raise ValueError(f"{path} has weights of {kinds}, not of {kind}; {remedy}")
     return metadata[kind], arrays
+
+
+def digests(contents: Mapping[str, bytes]) -> str:
+    """Text of a file DIGESTS. contents: name of a file beside it -> its bytes."""
+    lines = (f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in sorted(contents.items()))
+    return "".join(lines)
 
 
 def save(network: nn.Module, path: Path, kind: str, description: str) -> None:

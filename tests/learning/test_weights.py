@@ -25,6 +25,8 @@ from learned_schedulers.learning import weights
 from tests.blocks.models import imitated, made
 from tests.graphs.models import small_policies
 
+ROOT = Path(__file__).parents[2]
+
 
 class File(NamedTuple):
     """How a kind of network is made, written and read."""
@@ -107,3 +109,36 @@ def test_a_file_of_another_version_is_named(name: str, tmp_path: Path) -> None:
     weights.write(path, of.kind, json.dumps(described), {key: arrays[key] for key in rest})
     with pytest.raises(ValueError, match=re.escape(f"{path} was trained by another version") + f"[^~]*{first}"):
         of.load(path)
+
+
+SHIPPED = sorted((ROOT / "learned_schedulers").rglob("*.safetensors"))
+
+
+def test_every_shipped_file_has_its_digest() -> None:
+    of_folder = {folder: sorted(folder.glob("*.safetensors")) for folder in {path.parent for path in SHIPPED}}
+    assert len(SHIPPED) >= 11 and len(of_folder) >= 5
+    for folder, paths in of_folder.items():
+        expected = weights.digests({path.name: path.read_bytes() for path in paths})
+        assert (folder / weights.DIGESTS).read_text() == expected, folder
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_a_shipped_file_with_a_changed_byte_is_refused(path: Path, tmp_path: Path) -> None:
+    """Whichever byte it is: also one of a weight, which would be read as another number."""
+    copy, listed, content = tmp_path / path.name, tmp_path / weights.DIGESTS, path.read_bytes()
+    with safe_open(path, "numpy") as file:
+        (kind,) = file.metadata()
+    copy.write_bytes(content)
+    listed.write_text(path.with_name(weights.DIGESTS).read_text())
+    weights.read(copy, kind)
+    refused = re.escape(f"{copy} is not the file that was shipped") + ".*sha256; install this package anew"
+    for place in (0, len(content) // 2, len(content) - 1):
+        copy.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+        with pytest.raises(ValueError, match=refused):
+            weights.read(copy, kind)
+    listed.unlink()
+    weights.read(copy, kind)  # weights of a user's own have no digests
+    copy.unlink()
+    listed.write_text("")
+    with pytest.raises(ValueError, match=r"is not a file of weights.*install this package anew"):
+        weights.read(copy, kind)

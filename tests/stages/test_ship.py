@@ -24,6 +24,7 @@ from learned_schedulers.command import order as reorder
 from learned_schedulers.graphs.models import policy
 from learned_schedulers.graphs.models.whole_graph import network as whole_graph
 from learned_schedulers.graphs.models.whole_graph.settings import Generalised, WholeGraph
+from learned_schedulers.learning.weights import DIGESTS, digests
 from pipeline.corpus.tables import SETS
 from pipeline.lab import chapters, places, tables
 from pipeline.lab.page.model_cards import SHIPPED
@@ -160,6 +161,8 @@ def test_the_best_training_is_shipped_with_its_card(kind: str, tmp_path: Path) -
     out = tmp_path / "package"
     content = place(tmp_path, SHIPPED[kind].weights, seed=1).read_bytes()
     assert (out / SHIPPED[kind].file.name).read_bytes() == content
+    in_package = {path.name: path.read_bytes() for path in out.glob("*.safetensors")}
+    assert (out / DIGESTS).read_text() == digests(in_package) and SHIPPED[kind].load(out / SHIPPED[kind].file.name)
     card = re.sub(r" +", " ", (out / "README.md").read_text())
     assert "from 3 trainings" in card and card.count("yes |") == 1
     assert [text for text in SAYS[kind] if text not in card] == []

@@ -14,6 +14,7 @@ from learned_schedulers.blocks.methods.policy import load
 from learned_schedulers.blocks.order.methods import policy_file
 from learned_schedulers.files import replacing
 from learned_schedulers.graphs.methods.gflownet import Settings
+from learned_schedulers.learning.weights import DIGESTS, digests
 from pipeline.corpus.tables import SETS
 from pipeline.lab import chapters, places, tables
 from pipeline.lab.page.model_cards import SHIPPED, Shipped, card, preferences
@@ -34,7 +35,7 @@ def main(
     facts: Annotated[str, typer.Option(help="JSON of what else the card tells.")] = "{}",
     out: Annotated[Path | None, typer.Option(help="Folder for the weights and README.md.")] = None,
 ) -> None:
-    """Copy the weights of the training that was best on the development set, and write the card beside them.
+    """Copy the weights of the training that was best on the development set; write their digests and the card beside.
 
     With `schedulers` go the policies of all processors. Raises ValueError for what cannot be shipped.
     """
@@ -57,7 +58,8 @@ def main(
         more["preferences"] = preferences({target: load(path) for target, path in by_target.items()})
     content = {shipped.file.name: best.weights.read_bytes()}
     content |= {policy_file(target).name: path.read_bytes() for target, path in by_target.items()}
-    size = len(content[shipped.file.name])
+    size, listed = len(content[shipped.file.name]), digests(content)
+    content[DIGESTS] = listed.encode()
     content["README.md"] = card(kind, network, size, best.measurements, rows, **more).encode()
     folder = shipped.file.parent if out is None else out
     folder.mkdir(parents=True, exist_ok=True)
