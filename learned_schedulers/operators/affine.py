@@ -61,11 +61,14 @@ def most_edges(offsets: np.ndarray) -> int:
 
 
 @njit(**OPTIONS)
-def dot(a: np.ndarray, b: np.ndarray, size: int) -> float:
-    """Inner product of a[:size] and b[:size], in four sums that do not wait for one another."""
+def dot(a: np.ndarray, b: np.ndarray, size: int, begin: int = 0) -> float:
+    """Inner product of a[begin:size] and b[begin:size], in four sums that do not wait for one another.
+
+    begin is a multiple of 4, so that the sums have the same entries from every begin.
+    """
     sum0, sum1, sum2, sum3 = 0.0, 0.0, 0.0, 0.0
     whole = size - size % 4
-    for k in range(0, whole, 4):
+    for k in range(begin, whole, 4):
         sum0 += a[k] * b[k]
         sum1 += a[k + 1] * b[k + 1]
         sum2 += a[k + 2] * b[k + 2]
@@ -77,18 +80,51 @@ def dot(a: np.ndarray, b: np.ndarray, size: int) -> float:
 
 
 @njit(**OPTIONS)
+def _two_dots(a: np.ndarray, b: np.ndarray, c: np.ndarray, size: int, begin: int) -> tuple[float, float]:
+    """`dot` of a and c, and of b and c, in one pass: eight sums that do not wait for one another."""
+    a0, a1, a2, a3 = 0.0, 0.0, 0.0, 0.0
+    b0, b1, b2, b3 = 0.0, 0.0, 0.0, 0.0
+    whole = size - size % 4
+    for k in range(begin, whole, 4):
+        a0 += a[k] * c[k]
+        a1 += a[k + 1] * c[k + 1]
+        a2 += a[k + 2] * c[k + 2]
+        a3 += a[k + 3] * c[k + 3]
+        b0 += b[k] * c[k]
+        b1 += b[k + 1] * c[k + 1]
+        b2 += b[k + 2] * c[k + 2]
+        b3 += b[k + 3] * c[k + 3]
+    with_a, with_b = (a0 + a1) + (a2 + a3), (b0 + b1) + (b2 + b3)
+    for k in range(whole, size):
+        with_a += a[k] * c[k]
+        with_b += b[k] * c[k]
+    return with_a, with_b
+
+
+@njit(**OPTIONS)
 def cholesky(matrix: np.ndarray, size: int, inverse_pivots: np.ndarray, singular: float) -> None:
     """Replace the positive semidefinite matrix[:size, :size] by its lower Cholesky factor.
 
-    Pivots below `singular` times their diagonal are skipped: their inverse is 0.
+    Pivots below `singular` times their diagonal are skipped: their inverse is 0. Two rows at a time, because the
+    sums of one row alone wait for one another; the zeros that a row begins with stay as they are.
     """
-    for j in range(size):
-        row = matrix[j]
-        diagonal = row[j]
-        for k in range(j):
-            row[k] = (row[k] - dot(row, matrix[k], k)) * inverse_pivots[k]
-        total = diagonal - dot(row, row, j)
-        inverse_pivots[j] = 1.0 / np.sqrt(total) if total > singular * diagonal else 0.0
+    for top in range(0, size, 2):
+        bottom = min(top + 1, size - 1)  # the last row, if it is alone, is its own partner
+        upper, lower = matrix[top], matrix[bottom]
+        begin = 0
+        while begin < top and upper[begin] == 0.0 and lower[begin] == 0.0:
+            begin += 1
+        begin -= begin % 4
+        for k in range(begin, top):
+            a, b = _two_dots(upper, lower, matrix[k], k, begin)
+            upper[k], lower[k] = (upper[k] - a) * inverse_pivots[k], (lower[k] - b) * inverse_pivots[k]
+        for j in range(top, bottom + 1):
+            row = matrix[j]
+            diagonal = row[j]
+            if j > top:
+                row[top] = (row[top] - dot(row, upper, top, begin)) * inverse_pivots[top]
+            total = diagonal - dot(row, row, j, begin)
+            inverse_pivots[j] = 1.0 / np.sqrt(total) if total > singular * diagonal else 0.0
 
 
 @njit(**OPTIONS)

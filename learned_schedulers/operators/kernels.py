@@ -61,9 +61,10 @@ def forward(
 ) -> None:
     """Fill projection (B, n, n, exact zeros outside the windows), multipliers (M,), spent (B,) and errors (B,).
 
-    Each item makes at most `iterations` extrapolated steps; `spent` is their number. If they leave a violation
-    above `tolerance`, or if `exact` is set, Newton's method projects their result, `spent` becomes -1 minus the
-    number of steps, and `errors` is the error of Newton's method. An item with a NaN is NaN in its windows.
+    Each item makes at most `iterations` extrapolated steps, or none if `exact` is set; `spent` is their number. If
+    they leave a violation above `tolerance`, or if `exact` is set, Newton's method projects their result, `spent`
+    becomes -1 minus the number of steps, and `errors` is the error of Newton's method. An item with a NaN is NaN in
+    its windows.
     """
     batch, n, _ = proposal.shape
     edges = most_edges(orders.offsets)
@@ -81,8 +82,10 @@ def forward(
         if _load(proposal[b], item, matrix):
             factor_windows(item, system)
             project_affine(matrix, 1.0, item, system)
-            edge_weights(item, weights)
-            steps, worst = extrapolate(matrix, item, weights, tolerance, iterations, history, system, scratch)
+            steps, worst = 0, 0.0
+            if not exact:
+                edge_weights(item, weights)
+                steps, worst = extrapolate(matrix, item, weights, tolerance, iterations, history, system, scratch)
             spent[b] = steps
             if exact or worst > tolerance:
                 if not allocated:
