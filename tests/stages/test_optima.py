@@ -93,13 +93,13 @@ def test_a_method_that_proves_nothing_is_refused(inputs: dict[str, Path], binary
 def test_a_drawn_block_is_shown_as_it_came_as_gcc_has_it_and_at_its_best(inputs: dict[str, Path], binary: str) -> None:
     best, folder = optima_of(inputs, "").set_index("block_id"), inputs["sets"].parent
     better = best[best["proven"] & (best["cycles"] < best["gcc_cycles"])]
-    drawn_of = [inputs[name] for name in ("sets", "blocks", "instructions", "dags")]
-    out = folder / "timelines.parquet"
-    timelines.main(0, 3, 9, *drawn_of, folder / "machine.parquet", folder / "optima.parquet", out)
+    sets, blocks, instructions, dags = (inputs[name] for name in ("sets", "blocks", "instructions", "dags"))
+    machine, out = folder / "machine.parquet", folder / "timelines.parquet"
+    timelines.main(0, 3, 9, sets, blocks, instructions, dags, machine, folder / "optima.parquet", out)
     drawn = tables.read(TIMELINES, out)
     assert drawn["block_id"].nunique() == min(3, len(better)) > 0 and set(drawn["block_id"]) <= set(better.index)
     for block, rows in drawn.groupby("block_id"):
-        by_title = {title: order for title, order in rows.groupby("title")}
+        by_title = {str(title): order for title, order in rows.groupby("title")}
         assert sorted(by_title) == ["GCC", "best", "input"] and set(rows["place"]) == {0, 1, 2}
         assert all(sorted(order["slot"]) == list(range(len(best.loc[block, "order"]))) for order in by_title.values())
         assert len({tuple(sorted(order["instruction"])) for order in by_title.values()}) == 1
