@@ -25,7 +25,7 @@ def test_numba_compiles_for_the_level_and_adds_no_features_of_this_processor() -
 def test_sums_are_compiled_as_they_are_written() -> None:
     """No wider registers than the level has, and no product that is added without being rounded."""
     compiled = njit(**(OPTIONS | {"cache": False}))(dot.py_func)  # of what is cached there is no assembly
-    compiled.compile("float64(float64[::1], float64[::1], int64)")
+    compiled.compile("float64(float64[::1], float64[::1], int64, int64)")
     (code,) = compiled.inspect_asm().values()
     assert "vmuls" in code or "vmulp" in code
     assert "zmm" not in code and "vfmadd" not in code and "vfnmadd" not in code

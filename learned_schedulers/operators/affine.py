@@ -61,7 +61,7 @@ def most_edges(offsets: np.ndarray) -> int:
 
 
 @njit(**OPTIONS)
-def dot(a: np.ndarray, b: np.ndarray, size: int, begin: int = 0) -> float:
+def dot(a: np.ndarray, b: np.ndarray, size: int, begin: int) -> float:
     """Inner product of a[begin:size] and b[begin:size], in four sums that do not wait for one another.
 
     begin is a multiple of 4, so that the sums have the same entries from every begin.
@@ -131,7 +131,7 @@ def cholesky(matrix: np.ndarray, size: int, inverse_pivots: np.ndarray, singular
 def cholesky_solve(factor: np.ndarray, inverse_pivots: np.ndarray, size: int, rhs: np.ndarray) -> None:
     """Solve in place, with the factor from `cholesky`; unknowns of skipped pivots become 0."""
     for j in range(size):
-        rhs[j] = (rhs[j] - dot(factor[j], rhs, j)) * inverse_pivots[j]
+        rhs[j] = (rhs[j] - dot(factor[j], rhs, j, 0)) * inverse_pivots[j]
     for j in range(size - 1, -1, -1):
         row = factor[j]
         value = rhs[j] * inverse_pivots[j]
