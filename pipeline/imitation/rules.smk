@@ -71,24 +71,35 @@ rule errors:
     shell: stage("errors", "decoder", "n_blocks", "seed", "level")
 
 
+def shipping():
+    """The experiment that has a section `shipped`, and that network's name."""
+    return next((name, e.shipped) for name, e in P.experiments.items() if isinstance(e, Imitation) and e.shipped)
+
+
 def shipped_imitator():
-    """Name of the network of the experiment with evidence that is shipped."""
-    return P.experiments[with_evidence()].shipped
+    """Settings of the network that is shipped."""
+    experiment, model = shipping()
+    return P.experiments[experiment].models[model]
+
+
+def trainings_to_ship(kind):
+    """Files of all its trainings, as an input function."""
+    return lambda w: trainings(shipping()[0], kind, [shipping()[1]])
 
 
 rule ship:
     """Put the best seed of the imitator into the package: `snakemake data/published/shipped.done`."""
     input:
-        src=lambda w: src("ship", *architecture(P.experiments[with_evidence()].models[shipped_imitator()])),
-        weights=lambda w: trainings(with_evidence(), "weights", [shipped_imitator()]),
-        history=lambda w: trainings(with_evidence(), "history", [shipped_imitator()]),
-        results=lambda w: path("results", experiment=with_evidence()),
-        training=lambda w: path("sets", set=evidence(with_evidence()).training),
+        src=lambda w: src("ship", *architecture(shipped_imitator())),
+        weights=trainings_to_ship("weights"),
+        history=trainings_to_ship("history"),
+        results=lambda w: path("results", experiment=shipping()[0]),
+        training=lambda w: path("sets", set=shipped_imitator().training),
     output:
         touch("data/published/shipped.done"),
     params:
         options=reading,
-        facts=lambda w: json.dumps({"sources": config["sets"][evidence(with_evidence()).training]["sources"]}),
+        facts=lambda w: json.dumps({"sources": config["sets"][shipped_imitator().training]["sources"]}),
     message: "Putting the best imitator into the package, with its model card"
     shell: stage("ship", "facts", kind="imitator")
 
@@ -96,7 +107,7 @@ rule ship:
 def evidence_tables():
     """Tables of the evidence, which are published beside the experiment with a section `evidence`."""
     experiment, chosen = with_evidence(), evidence(with_evidence())
-    run = dict(experiment=experiment, set=chosen.set, method=P.experiments[experiment].shipped, seed=chosen.seed)
+    run = dict(experiment=experiment, set=chosen.set, method=chosen.model, seed=chosen.seed)
     tables = [path(kind, experiment=experiment) for kind in ("ceiling", "twins", "audit")]
     return tables + [path(kind, **run) for kind in ("errors", "error_shares")]
 

@@ -11,8 +11,9 @@ from pipeline.lab.config.experiments import EXACTNESS, LearnsOrders
 
 
 class Evidence(Section):
-    """The set and seed whose wrong blocks are classified, and the sets that are searched for equal blocks."""
+    """The network, set and seed whose wrong blocks are classified, and the sets that are searched for equal blocks."""
 
+    model: str
     set: str
     seed: int
     training: str
@@ -31,7 +32,8 @@ class Imitation(LearnsOrders):
     evidence: Evidence | None = None
 
     @model_validator(mode="after")
-    def _shipped_is_a_network(self) -> Imitation:
-        if self.shipped is not None and self.shipped not in self.models:
-            raise ValueError(f"shipped is {self.shipped!r}; models: {sorted(self.models)}")
+    def _names_are_of_networks(self) -> Imitation:
+        for key, name in (("shipped", self.shipped), ("evidence.model", self.evidence and self.evidence.model)):
+            if name is not None and name not in self.models:
+                raise ValueError(f"{key} is {name!r}; models: {sorted(self.models)}")
         return self
