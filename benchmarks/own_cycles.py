@@ -25,7 +25,7 @@ from tqdm import tqdm
 
 from benchmarks.publishing import PUBLISHED, publish
 from learned_schedulers.blocks.dag.memory_order import MemoryOrder
-from learned_schedulers.blocks.order.methods import IMITATOR, MEASURED, NETWORK, By, policy_file, serves
+from learned_schedulers.blocks.order.methods import GUESS, IMITATOR, MEASURED, By, policy_file, serves
 from learned_schedulers.blocks.order.orderer import Orderer, Status
 from learned_schedulers.blocks.order.targets import TARGETS, Target
 from learned_schedulers.blocks.processors import answers, llvm_mca
@@ -61,7 +61,7 @@ def main(
             numbers = f"{shown['value']:.4f} [{shown['low']:.4f}, {shown['high']:.4f}]"
             print(f"{shown['target']:<11} {shown['dependencies']:<14} {shown['method']:<9} {numbers}")
     settings = {"set": chosen, "blocks": len(codes), "samples": _SAMPLES, "confidence": _CONFIDENCE}
-    weights = [NETWORK, IMITATOR, *map(policy_file, TARGETS)]
+    weights = [GUESS, IMITATOR, *map(policy_file, TARGETS)]
     publish(output, {"results": results(rows)}, settings, inputs, weights)
 
 

@@ -32,7 +32,7 @@ import pyarrow.parquet as pq
 import typer
 
 from benchmarks.publishing import PUBLISHED, of_rounds, publish
-from learned_schedulers.blocks.order.methods import NETWORK, policy_file
+from learned_schedulers.blocks.order.methods import GUESS, policy_file
 from learned_schedulers.blocks.read import assembly_file
 from pipeline.lab.places import path
 from pipeline.lab.rows import Quantity, Row, results, row
@@ -93,7 +93,7 @@ def main(
             rows += _streamed(folder, source, streamed)
     os.sched_setaffinity(0, allowed)
     settings = {"cores": _CORES, "rounds": _ROUNDS, "lines": lines, "streamed": streamed, "target": _TARGET}
-    publish(output, {"results": results(rows)}, settings, inputs, [NETWORK, policy_file(_TARGET)])
+    publish(output, {"results": results(rows)}, settings, inputs, [GUESS, policy_file(_TARGET)])
 
 
 def _lines(blocks: Path, size: int) -> list[bytes]:

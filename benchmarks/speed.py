@@ -96,7 +96,7 @@ def environment(rounds: int, batch: int = 1000, singles: int = 50, operations: i
     work: dict[tuple[str, Sequence], Callable[[], object]] = {}
 
     def batches(kind: type[Environment], sequence: Sequence, threads: int) -> object:
-        numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+        numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
         return build_batch(kind(problem, batch, sequence), generator)
 
     def one_at_a_time(sequence: Sequence) -> object:
@@ -148,7 +148,7 @@ def sampling(rounds: int, sizes: tuple[int, ...] = (50, 1000), schedules: int = 
     with TemporaryDirectory() as cache:
         command, environment = (sys.executable, "-c", _FIRST_RUN), {**os.environ, "NUMBA_CACHE_DIR": cache}
         child = subprocess.run(command, check=True, capture_output=True, env=environment)
-    numba.set_num_threads(min(2, numba.config.NUMBA_NUM_THREADS))
+    numba.set_num_threads(min(2, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
     work = {(family, n): drawing(family, n, schedules) for n in sizes for family in FAMILIES}
     for (family, n), seconds in in_turns(work, rounds).items():
         quantity = Quantity("seconds_per_1000_schedules", lengths=str(n), unit="seconds")

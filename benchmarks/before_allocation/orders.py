@@ -78,7 +78,7 @@ def of_one_candidate(problem: Problem, learned: Weights, seed: int) -> Iterator[
     yield Ordered("learned", 1, order, time.perf_counter() - began)
 
 
-def searched(problem: Problem, stand: Stand, learned: Weights, most: int, seed: int) -> Iterator[Ordered]:
+def searched(problem: Problem, stand: Recorded, learned: Weights, most: int, seed: int) -> Iterator[Ordered]:
     """The best order of each search after 10, 100, ... candidates, up to `most`."""
     start = np.arange(len(problem.folded))
     searches: dict[str, Search] = {

@@ -58,7 +58,8 @@ def write(entries: Iterable[Entry], path: Path) -> None:
     with part.open("w", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(Entry._fields)
-        rows.writerows(sorted(entries, key=lambda entry: (SETS.index(entry.set), entry.kind, entry.name)))
+        ordered: list[Entry] = sorted(entries, key=lambda entry: (SETS.index(entry.set), entry.kind, entry.name))
+        rows.writerows(ordered)
     part.replace(path)
 
 

@@ -15,7 +15,7 @@ A moved order that takes as many cycles replaces the one before it. llvm-mca's a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -93,7 +93,9 @@ def _best_so_far(blocks: Blocks, name: str, seed: int) -> np.ndarray:
     return np.array(answers)
 
 
-def _proposals(blocks: Blocks, name: str, rng: np.random.Generator) -> Iterator[Sequence[np.ndarray]]:
+def _proposals(
+    blocks: Blocks, name: str, rng: np.random.Generator
+) -> Generator[Sequence[np.ndarray], np.ndarray, None]:
     """One order of each block after the other, in GCC's numbers; it is sent the cycles of the last ones."""
     count = len(blocks.texts)
     reach: list[np.ndarray] = [np.empty(0)] * count

@@ -77,7 +77,7 @@ def measured(case: Case) -> dict[str, Any]:
     import numba
 
     torch.set_num_threads(THREADS)
-    numba.set_num_threads(min(THREADS, numba.config.NUMBA_NUM_THREADS))
+    numba.set_num_threads(min(THREADS, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
     batch, n, _ = case.precedes.shape
     rng = np.random.default_rng(n)
     proposal = torch.from_numpy(SCALE * rng.standard_normal((batch, n, n))).float().softmax(-1)

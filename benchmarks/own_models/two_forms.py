@@ -48,7 +48,7 @@ def by_kind(source: Source) -> str:
     graph = source.graph
     seconds = on_devices(source, 1).seconds
     moved = graph.bytes_read + graph.bytes_written
-    rows = []
+    rows: list[tuple] = []
     for kind in set(graph.kinds):
         chosen = np.array([kind == other for other in graph.kinds])
         rows.append(
