@@ -7,7 +7,7 @@ from pipeline.lab.page.numbers import percent
 
 CARD = "reproduction"  # whose card it is on
 QUESTIONS = {
-    "imitation_attention_pointer_following_greedy_test_5_exact_match": Question(
-        "Does a larger network reach the goal for 5 instructions?", percent, "", "imitation.md#goals"
+    "imitation_5_exact": Question(
+        "Does a larger network reach the goal for 5 instructions?", percent, "", "imitation.md#a-second-round-on-fresh-blocks"
     ),
 }
