@@ -14,8 +14,19 @@ from torch.nn import functional
 
 from learned_schedulers.graphs.environment.batched import Environment
 from learned_schedulers.graphs.models import fused_kernels as kernels
-from learned_schedulers.graphs.models.observation import LATER_THAN_BEST, N_DEVICE, N_OPERATION, N_PAIR, N_STATE
+from learned_schedulers.graphs.models.observation import (
+    DEVICE_REMOVABLE,
+    DEVICE_USABLE,
+    LATER_THAN_BEST,
+    N_DEVICE,
+    N_OPERATION,
+    N_PAIR,
+    N_STATE,
+    Observation,
+    Observer,
+)
 from learned_schedulers.graphs.models.reads_once import Graph, ReadsOnce
+from learned_schedulers.graphs.models.rollout import Trajectories
 from learned_schedulers.graphs.problems.problem import Problem
 
 _LINE = 16  # float32 numbers in a line of the processor's cache
@@ -126,11 +137,11 @@ class Drawing:
         _silu(self._context)
         kernels.score(observations, *self._head, self._context @ self._of_operations, *self._out, self.scores)
 
-    def choose(self, uniforms: np.ndarray) -> np.ndarray:
-        """An operation for each schedule, (B,), drawn by a uniform number in [0, 1) each."""
+    def choose(self, uniforms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Which of its candidates each schedule adds, and that operation, (B,) each; drawn by uniforms in [0, 1)."""
         index = np.empty(len(uniforms), np.int64)
         kernels.draw(self.scores, self.observations.counts, uniforms, index)
-        return self.observations.operations[np.arange(len(index)), index]
+        return index, self.observations.operations[np.arange(len(index)), index]
 
     def place(self, operations: np.ndarray) -> np.ndarray:
         """Scores of the devices for one operation of each schedule, (B, m) float32; -infinity on a forbidden device."""
@@ -146,6 +157,31 @@ class Drawing:
         out = (second.reshape(-1, hidden) @ self._of_out).reshape(*first.shape[:2], 2)
         scores: np.ndarray = out[..., 0] + self._stakes * out[..., 1] + self._preference * pairs[..., LATER_THAN_BEST]
         return scores + self._barred
+
+    def observed(self, index: np.ndarray) -> tuple[Observation, np.ndarray]:
+        """A copy of the states, after `place`, and the row of each state's chosen candidate; index: (B,), as chosen."""
+        seen = self.observations
+        first = np.cumsum(seen.counts) - seen.counts
+        total, chosen, m = int(seen.counts.sum()), first + index, seen.tips.shape[1]
+        rows, operations = np.empty(total, np.int64), np.empty(total, np.int64)
+        candidates = np.empty((total, N_OPERATION), np.float32)
+        kernels.listed(seen, rows, operations, candidates)
+        pairs, allowed = np.zeros((total, m, N_PAIR), np.float32), np.zeros((total, m), bool)
+        pairs[chosen], allowed[chosen] = self.pairs, np.isfinite(self._barred)
+        columns = dict(
+            tips=seen.tips.copy(),
+            devices=seen.devices.copy(),
+            usable=seen.devices[..., DEVICE_USABLE] > 0,
+            removable=seen.devices[..., DEVICE_REMOVABLE] > 0,
+            unscheduled=self._states.placement < 0,
+            state=seen.whole[:, :N_STATE].copy(),
+            rows=rows,
+            operations=operations,
+            candidates=candidates,
+            pairs=pairs,
+            allowed=allowed,
+        )
+        return Observation(**{name: torch.from_numpy(column) for name, column in columns.items()}), chosen
 
     def add(self, operations: np.ndarray, devices: np.ndarray) -> None:
         """Add an operation to a device in every schedule, (B,) each."""
@@ -170,11 +206,49 @@ def schedules(
     for step in range(n):
         uniforms = torch.rand((2, batch), generator=generator, dtype=torch.float64).numpy()
         drawing.observe()
-        operations = drawing.choose(uniforms[0])
+        _, operations = drawing.choose(uniforms[0])
         kernels.draw(drawing.place(operations), counts, uniforms[1], devices)
         drawing.add(operations, devices)
         orders[:, step] = operations
     return torch.from_numpy(orders), environment.placement
+
+
+@torch.no_grad()
+def trajectories(
+    policy: ReadsOnce,
+    graph: Graph,
+    problem: Problem,
+    environment: Environment,
+    condition: torch.Tensor,
+    generator: torch.Generator,
+) -> Trajectories:
+    """As `schedules`, with everything that rollout.log_probabilities needs.
+
+    Numbers of an operation on the devices are those of the chosen operations alone; others are 0 and not allowed.
+    """
+    drawing = Drawing(policy, graph, problem, environment, condition)
+    batch, n, m = environment.batch, environment.operations, environment.devices
+    parts, chosen, orders, placed, before = [], [], [], [], 0
+    counts = np.full(batch, m)
+    for _ in range(n):
+        uniforms = torch.rand((2, batch), generator=generator, dtype=torch.float64).numpy()
+        drawing.observe()
+        index, operations = drawing.choose(uniforms[0])
+        devices = np.empty(batch, np.int64)
+        kernels.draw(drawing.place(operations), counts, uniforms[1], devices)
+        part, of_states = drawing.observed(index)
+        parts.append(part)
+        chosen.append(torch.from_numpy(of_states + before))
+        before += len(part.rows)
+        drawing.add(operations, devices)
+        orders.append(torch.from_numpy(operations).long())
+        placed.append(torch.from_numpy(devices))
+    parts.append(Observer(environment, torch.from_numpy(problem.tails.copy()))())
+    joined = Observation.joined(parts)
+    return Trajectories(
+        joined, torch.cat(chosen), torch.cat(placed), joined.removable[batch:],
+        torch.stack(orders, 1), environment.placement,
+    )  # fmt: skip
 
 
 def _silu(values: np.ndarray) -> None:

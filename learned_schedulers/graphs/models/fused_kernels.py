@@ -251,6 +251,18 @@ def _squashed(value: float) -> float:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def listed(observations: Observations, rows: np.ndarray, operations: np.ndarray, candidates: np.ndarray) -> None:
+    """Write the candidates of all states one after the other: their state, (R,), operation, (R,), and numbers."""
+    r = 0
+    for s in range(len(observations.counts)):
+        for k in range(observations.counts[s]):
+            rows[r], operations[r] = s, observations.operations[s, k]
+            for j in range(FEATURES):
+                candidates[r, j] = observations.candidates[s, j, k]
+            r += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def tips(observations: Observations, table: np.ndarray, weights: np.ndarray, hidden: np.ndarray) -> None:
     """The first layer of every device, table + weights . numbers, 0 for a device that is not usable: (S, m, hidden).
 

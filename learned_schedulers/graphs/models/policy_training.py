@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ import torch
 from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.devices.targets import noisy
 from learned_schedulers.graphs.environment.batched import Environment
-from learned_schedulers.graphs.models import ppo_loss
+from learned_schedulers.graphs.models import fused, ppo_loss
 from learned_schedulers.graphs.models.conditions import (
     PLAIN,
     Strengths,
@@ -28,6 +28,7 @@ from learned_schedulers.graphs.models.conditions import (
 from learned_schedulers.graphs.models.flow_loss import log_partition_variance
 from learned_schedulers.graphs.models.policy import Policy, make
 from learned_schedulers.graphs.models.policy_settings import Policy as Settings
+from learned_schedulers.graphs.models.reads_once import ReadsOnce
 from learned_schedulers.graphs.models.rollout import trajectories
 from learned_schedulers.graphs.models.shared_trajectories import log_probabilities
 from learned_schedulers.graphs.models.topoformer import GraphView, graph_view
@@ -148,10 +149,13 @@ def _losses(
     problem = drawn.strengths.transferring(drawn.problem)
     conditions = condition(problem, drawn.sigma, drawn.strengths, settings.trajectories)
     tails = torch.from_numpy(problem.tails.copy())
-    graph = policy.read(drawn.view)
+    graph: Any = policy.read(drawn.view)
     without_gradient = type(graph)(*(part.detach() for part in graph))
     environment = Environment(problem, settings.trajectories, settings.sequence)
-    rollouts = trajectories(policy, without_gradient, environment, tails, conditions, generator)
+    if isinstance(policy, ReadsOnce):
+        rollouts = fused.trajectories(policy, without_gradient, problem, environment, conditions, generator)
+    else:
+        rollouts = trajectories(policy, without_gradient, environment, tails, conditions, generator)
     speedups = _speedups(problem, drawn.strengths, environment, rollouts.orders, rng)
     if settings.objective == "ppo":
         return speedups, ppo_loss.losses(

@@ -17,6 +17,7 @@ from torch import nn
 from torch.nn import functional
 
 from learned_schedulers.graphs.environment.batched import Environment
+from learned_schedulers.graphs.models.candidate_scores import CandidateScores
 from learned_schedulers.graphs.models.heads import Film, Score
 from learned_schedulers.graphs.models.observation import (
     BEHIND_LONGEST,
@@ -91,7 +92,9 @@ class ReadsOnce(nn.Module):
     def contexts(self, graph: Graph, observation: Observation) -> torch.Tensor:
         """(S, hidden): a vector of each whole state."""
         devices = functional.silu(graph.as_tip[observation.tips] + self.device(observation.devices))
-        devices = (self.device_out(devices) * observation.usable[..., None]).mean(1)
+        usable = observation.usable[..., None].to(devices.dtype)
+        # The mean precedes the layer, of which it is a linear function, because that is fewer products.
+        devices = self.device_out((devices * usable).mean(1)) + self.device_out.bias * (usable.mean(1) - 1)
         unscheduled = observation.unscheduled.to(devices.dtype)
         mean = unscheduled @ graph.vectors[:-1] / unscheduled.sum(1, keepdim=True).clamp_min(1)
         whole = devices + self.state(observation.state) + self.of_left(mean)
@@ -105,12 +108,25 @@ class ReadsOnce(nn.Module):
         rows = observation.rows
         scale, shift = self.operation_film(condition)
         shift = shift + scale * self.operation_context(context)
-        first = graph.as_operation[observation.operations] + self.operation_in(observation.candidates)
         stakes = condition[:, :1].exp()
         preferences = self.preference_film(condition)[0] * self.preference[:2] * stakes  # (S, 2)
         differences = observation.candidates[:, [BEHIND_LONGEST, LATER_THAN_FIRST]]
         preferred = (preferences[rows] * differences).sum(-1)
-        return self.operation_score(first * scale[rows] + shift[rows], stakes[rows, 0]) + preferred
+        if condition.device.type != "cpu":
+            first = graph.as_operation[observation.operations] + self.operation_in(observation.candidates)
+            return self.operation_score(first * scale[rows] + shift[rows], stakes[rows, 0]) + preferred
+        out = self.operation_score.out.weight
+        scores: torch.Tensor = CandidateScores.apply(
+            observation.candidates,
+            observation.operations,
+            torch.bincount(rows, minlength=len(condition)),
+            graph.as_operation + self.operation_in.bias,
+            self.operation_in.weight.T,
+            scale,
+            shift,
+            out[0] + stakes * out[1],  # without the bias, which is the same for all operations of a state
+        )
+        return scores + preferred
 
     def devices(
         self,

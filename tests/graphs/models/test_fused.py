@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 import torch
@@ -11,7 +13,7 @@ from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.environment.batched import Environment, Sequence
 from learned_schedulers.graphs.models import fused
 from learned_schedulers.graphs.models.conditions import Strengths, condition
-from learned_schedulers.graphs.models.observation import Observer
+from learned_schedulers.graphs.models.observation import Observation, Observer
 from learned_schedulers.graphs.models.reads_once import ReadsOnce
 from learned_schedulers.graphs.models.topoformer import graph_view
 from tests.graphs.models.small_policies import policy
@@ -57,7 +59,7 @@ def test_along_the_same_steps_it_sees_and_wants_the_same(sequence: Sequence, n: 
             np.testing.assert_allclose(
                 log_softmax(drawing.scores[s, :count]), log_softmax(scores[rows].numpy()), **CLOSE
             )
-        operations = torch.from_numpy(drawing.choose(rng.random(batch))).long()
+        operations = torch.from_numpy(drawing.choose(rng.random(batch))[1]).long()
         index = [
             int(((observation.rows == s) & (observation.operations == operations[s])).nonzero()[0])
             for s in range(batch)
@@ -82,7 +84,7 @@ def test_operations_are_drawn_as_probable_as_they_are() -> None:
         conditions, graph = condition(problem, 0.3, TOLD, batch), network.read(graph_view(problem))
         drawing = fused.Drawing(network, graph, problem, Environment(problem, batch), conditions)
         drawing.observe()
-        index = drawing.choose(np.random.default_rng(0).random(batch))
+        _, index = drawing.choose(np.random.default_rng(0).random(batch))
     count = drawing.observations.counts[0]
     expected = np.exp(log_softmax(drawing.scores[0, :count].astype(np.float64))) * batch
     counts = [(index == i).sum() for i in drawing.observations.operations[0, :count]]
@@ -110,3 +112,32 @@ def test_schedules_cost_what_the_environment_says_and_repeat() -> None:
 
     first, again, another_seed = schedules(0), schedules(0), schedules(1)
     assert all((a == b).all() for a, b in zip(first, again, strict=True)) and (first[0] != another_seed[0]).any()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sequence", ["any", "by_start"])
+@pytest.mark.parametrize(("n", "hidden"), [(1, 8), (7, 24), (40, 8)])
+def test_its_trajectories_are_those_that_torch_observes(sequence: Sequence, n: int, hidden: int) -> None:
+    problem, batch = drawn.problem(np.random.default_rng(n), n, 3), 6
+    network = policy(n, sequence=sequence, hidden=hidden)
+    assert isinstance(network, ReadsOnce)
+    generator, conditions = torch.Generator().manual_seed(n), condition(problem, 0.3, TOLD, batch)
+    with torch.no_grad():
+        graph = network.read(graph_view(problem))
+    environment, replayed = (Environment(problem, batch, sequence) for _ in range(2))
+    rollouts = fused.trajectories(network, graph, problem, environment, conditions, generator)
+    observe, parts = Observer(replayed, torch.from_numpy(problem.tails)), []
+    for operations in rollouts.orders.T:
+        parts.append(observe())
+        replayed.step(operations, rollouts.placements.gather(1, operations[:, None])[:, 0])
+    expected, seen = Observation.joined([*parts, observe()]), rollouts.observation
+    of_chosen = {"pairs", "allowed"}
+    for name in {field.name for field in fields(Observation)} - of_chosen:
+        torch.testing.assert_close(getattr(seen, name), getattr(expected, name), rtol=0, atol=2e-6)
+    for name in of_chosen:
+        columns = (getattr(part, name)[rollouts.chosen] for part in (seen, expected))
+        torch.testing.assert_close(*columns, rtol=0, atol=2e-6)
+    assert (seen.operations[rollouts.chosen] == rollouts.orders.T.flatten()).all()
+    assert (rollouts.removable == expected.removable[batch:]).all()
+    steps = rollouts.placements.gather(1, rollouts.orders).T.flatten()
+    assert (rollouts.devices == steps).all()
