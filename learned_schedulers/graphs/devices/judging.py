@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from learned_schedulers.graphs.devices import targets
-from learned_schedulers.graphs.devices.settings import GraphTarget, Link
+from learned_schedulers.graphs.devices.settings import GraphTarget, Link, strength_of
 from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.problems.problem import Problem
 
@@ -41,16 +41,20 @@ def hidden_of(graph_id: str, problem: Problem) -> np.ndarray:
 def target_of(
     name: str, graph_id: str, problem: Problem, frozen: Mapping[str, float], links: Mapping[str, Link]
 ) -> Target:
-    """The target `name` for a graph on its devices. Raises ValueError for a name that does not exist."""
-    match name:
+    """The target `name` for a graph on its devices; `bandwidth_0.3` has this strength instead of the frozen one.
+
+    Raises ValueError for a name that does not exist.
+    """
+    kind, strength = strength_of(name) or (name, frozen.get(name, 0.0))
+    match kind:
         case GraphTarget.PROXY:
             return targets.proxy(problem)
         case GraphTarget.NOISY:
-            return targets.noisy(problem, frozen[name], hidden_of(graph_id, problem))
+            return targets.noisy(problem, strength, hidden_of(graph_id, problem))
         case GraphTarget.BANDWIDTH:
-            return targets.bandwidth(problem, frozen[name])
+            return targets.bandwidth(problem, strength)
         case GraphTarget.LATENCY:
-            return targets.latency(problem, frozen[name])
+            return targets.latency(problem, strength)
     if name not in links:
-        raise ValueError(f"no target {name!r}; the targets are {', '.join([*GraphTarget, *links])}")
+        raise ValueError(f"no target {name!r}; the targets are {', '.join([*GraphTarget, *links])}, or bandwidth_0.3")
     return targets.linked(problem, links[name])

@@ -6,6 +6,7 @@ operations take longer. A launch takes about 5 microseconds on each device. para
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum, auto
 from typing import Annotated, Literal
 
@@ -68,10 +69,24 @@ class Machines(Section):
     targets: Annotated[list[str], Field(min_length=1)]
 
 
+_STRENGTH = re.compile(r"\d{1,3}(\.\d{1,3})?")
+
+
 class GraphTarget(StrEnum):
-    """Targets of schedules of graphs, beside links with real figures (judging.py)."""
+    """Targets of schedules of graphs, beside links with real figures (judging.py); they have frozen strengths."""
 
     PROXY = auto()
     NOISY = auto()
     BANDWIDTH = auto()
     LATENCY = auto()
+
+
+def strength_of(name: str) -> tuple[GraphTarget, float] | None:
+    """The target and the strength of a name such as `bandwidth_0.3`; None for another name.
+
+    Strengths are in mean run times, or the deviation of the logarithm of a run time, as in targets.py.
+    """
+    kind, _, number = name.partition("_")
+    if kind not in (GraphTarget.NOISY, GraphTarget.BANDWIDTH, GraphTarget.LATENCY) or not _STRENGTH.fullmatch(number):
+        return None
+    return GraphTarget(kind), float(number)

@@ -160,21 +160,21 @@ class Drawing:
 
     def observed(self, index: np.ndarray) -> tuple[Observation, np.ndarray]:
         """A copy of the states, after `place`, and the row of each state's chosen candidate; index: (B,), as chosen."""
-        seen = self.observations
-        first = np.cumsum(seen.counts) - seen.counts
-        total, chosen, m = int(seen.counts.sum()), first + index, seen.tips.shape[1]
+        observations = self.observations
+        first = np.cumsum(observations.counts) - observations.counts
+        total, chosen, m = int(observations.counts.sum()), first + index, observations.tips.shape[1]
         rows, operations = np.empty(total, np.int64), np.empty(total, np.int64)
         candidates = np.empty((total, N_OPERATION), np.float32)
-        kernels.listed(seen, rows, operations, candidates)
+        kernels.listed(observations, rows, operations, candidates)
         pairs, allowed = np.zeros((total, m, N_PAIR), np.float32), np.zeros((total, m), bool)
         pairs[chosen], allowed[chosen] = self.pairs, np.isfinite(self._barred)
         columns = dict(
-            tips=seen.tips.copy(),
-            devices=seen.devices.copy(),
-            usable=seen.devices[..., DEVICE_USABLE] > 0,
-            removable=seen.devices[..., DEVICE_REMOVABLE] > 0,
+            tips=observations.tips.copy(),
+            devices=observations.devices.copy(),
+            usable=observations.devices[..., DEVICE_USABLE] > 0,
+            removable=observations.devices[..., DEVICE_REMOVABLE] > 0,
             unscheduled=self._states.placement < 0,
-            state=seen.whole[:, :N_STATE].copy(),
+            state=observations.whole[:, :N_STATE].copy(),
             rows=rows,
             operations=operations,
             candidates=candidates,

@@ -35,6 +35,7 @@ class Policy(Section):
     loss_weight: Literal["none", "sigma"] = "sigma"  # sigma: gradients have the same size for every sigma
     learning_rate: Annotated[float, Field(gt=0)] = 1e-3
     warmup: Positive = 50  # steps
+    decay: Annotated[float, Field(gt=0, le=1)] = 0.25  # last share of the steps, in which the learning rate falls
     entropy: Annotated[float, Field(ge=0)] = 0.01  # first weight of the entropy in PPO's loss; it falls to 0
     measurements: Positive = 10  # on the development graphs, over the training, at equal distances
 

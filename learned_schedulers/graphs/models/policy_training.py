@@ -37,7 +37,7 @@ from learned_schedulers.learning import loop
 from learned_schedulers.learning.loop import Row, State
 
 _CLIP = 5.0  # largest norm of a step's gradient
-_LEAST_RATE = 0.05  # share of the learning rate at the end of the cosine
+_LEAST_RATE = 0.05  # share of the learning rate at the end
 _NOISE_DRAWS = 4  # of run times; the reward under noise is their mean speedup
 _MEASURED = 8  # the first development graphs
 _MEASURED_SEED = 2**32 - 1
@@ -75,7 +75,9 @@ def train(
     views: dict[int, GraphView] = {}
 
     def rate(number: int) -> float:
-        return loop.warmed_cosine(settings.learning_rate, number, settings.warmup, settings.steps, _LEAST_RATE)
+        return loop.warmed_constant(
+            settings.learning_rate, number, settings.warmup, settings.steps, _LEAST_RATE, settings.decay
+        )
 
     def step(number: int) -> tuple[float, float, float]:
         rng = np.random.default_rng([seed, number])

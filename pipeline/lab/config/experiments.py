@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 
 from learned_schedulers.blocks.dag.settings import Dependencies
 from learned_schedulers.blocks.models.ordering_settings import Ordering
-from learned_schedulers.graphs.devices.settings import GraphTarget
+from learned_schedulers.graphs.devices.settings import GraphTarget, strength_of
 from learned_schedulers.section import Positive, Section
 from pipeline.lab import chapters
 
@@ -146,7 +146,8 @@ class OnGraphs(Experiment):
         sets, methods = self.sections(params)
         check_names(f"{key}.sets", self.sets, sets)
         check_names(f"{key}.methods", self.methods, methods)
-        check_names(f"{key}.targets", self.targets, [*self.simulated_targets, *params.links])
+        kinds = {target: strength_of(target) or (target,) for target in self.targets}
+        check_names(f"{key}.targets", [kind[0] for kind in kinds.values()], [*self.simulated_targets, *params.links])
         check_names(f"{key}.other_seeds", self.other_seeds, [*self.methods, *self.models])
         if self.networks is not None:
             check_names(f"{key}.networks", [self.networks], params.on_graphs)

@@ -14,7 +14,7 @@ from learned_schedulers.blocks.models.ordering_settings import Ordering
 from learned_schedulers.blocks.models.pocsnet_settings import Training
 from learned_schedulers.blocks.processors.settings import Guessing, Judge, Processor
 from learned_schedulers.blocks.read.source_settings import Corpus
-from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, Device, GraphTarget, Link
+from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, Device, GraphTarget, Link, strength_of
 from learned_schedulers.graphs.method_settings import GraphEntry
 from learned_schedulers.section import Section, explain
 from pipeline.lab import chapters
@@ -86,7 +86,7 @@ class Params(Section):
     def graph_targets(self, experiment: OnGraphs, name: str) -> list[str]:
         """Targets of a set's schedules; links with real figures only if its run times are real ones, too."""
         timed = experiment.sections(self)[0][name].timed
-        return [target for target in experiment.targets if target in list(GraphTarget) or timed]
+        return [name for name in experiment.targets if timed or name in list(GraphTarget) or strength_of(name)]
 
     def methods_of(self, experiment: str) -> list[str]:
         """Names of an experiment's methods; each of its networks for all lengths is a method, too."""

@@ -135,7 +135,7 @@ def test_its_trajectories_are_those_that_torch_observes(sequence: Sequence, n: i
     for name in {field.name for field in fields(Observation)} - of_chosen:
         torch.testing.assert_close(getattr(seen, name), getattr(expected, name), rtol=0, atol=2e-6)
     for name in of_chosen:
-        columns = (getattr(part, name)[rollouts.chosen] for part in (seen, expected))
+        columns = (getattr(part, name)[rollouts.chosen] for part in (drawn_ones, expected))
         torch.testing.assert_close(*columns, rtol=0, atol=2e-6)
     assert (seen.operations[rollouts.chosen] == rollouts.orders.T.flatten()).all()
     assert (rollouts.removable == expected.removable[batch:]).all()
