@@ -130,14 +130,14 @@ def test_its_trajectories_are_those_that_torch_observes(sequence: Sequence, n: i
     for operations in rollouts.orders.T:
         parts.append(observe())
         replayed.step(operations, rollouts.placements.gather(1, operations[:, None])[:, 0])
-    expected, seen = Observation.joined([*parts, observe()]), rollouts.observation
+    expected, observed = Observation.joined([*parts, observe()]), rollouts.observation
     of_chosen = {"pairs", "allowed"}
     for name in {field.name for field in fields(Observation)} - of_chosen:
-        torch.testing.assert_close(getattr(seen, name), getattr(expected, name), rtol=0, atol=2e-6)
+        torch.testing.assert_close(getattr(observed, name), getattr(expected, name), rtol=0, atol=2e-6)
     for name in of_chosen:
-        columns = (getattr(part, name)[rollouts.chosen] for part in (drawn_ones, expected))
+        columns = (getattr(part, name)[rollouts.chosen] for part in (observed, expected))
         torch.testing.assert_close(*columns, rtol=0, atol=2e-6)
-    assert (seen.operations[rollouts.chosen] == rollouts.orders.T.flatten()).all()
+    assert (observed.operations[rollouts.chosen] == rollouts.orders.T.flatten()).all()
     assert (rollouts.removable == expected.removable[batch:]).all()
     steps = rollouts.placements.gather(1, rollouts.orders).T.flatten()
     assert (rollouts.devices == steps).all()
