@@ -2,18 +2,22 @@
 
 A decision gives each operation a device, or leaves it open, and a level of priority. Operations are inserted one after
 the other, the highest priority first, each into the gap of its device in which it ends first; if its device is open,
-into that of the device on which it ends first. If all devices are open and all levels equal, the schedule is HEFT's
-(Topcuoglu, Hariri & Wu 2002), except that devices without enough memory for an operation's weights are skipped.
+into that of the device with the least score: the time at which it ends, and its reluctance times the transfers that it
+causes. If all devices are open, all levels equal and the reluctance 0, the schedule is HEFT's (Topcuoglu, Hariri & Wu
+2002). Where memory is limited, devices without room for an operation are left out, and an operation waits where room
+comes later (as MemHEFT: Herrmann, Marchal & Robert 2014; here with insertion, transfers that take memory at both ends,
+and weights). If no device has room, the one that lacks least is taken.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numba import njit
 
 from learned_schedulers.graphs.devices.evaluation import Evaluated, evaluated
+from learned_schedulers.graphs.devices.memory_use import Needs, empty, occupy, room
 from learned_schedulers.graphs.problems.problem import GraphArrays, Problem
 
 OPEN = -1  # stands for a device that is not decided
@@ -39,6 +43,28 @@ class Decisions:
         return Decisions(self.devices[chosen], self.levels[chosen])
 
 
+@dataclass(frozen=True)
+class Lead:
+    """What decisions start from: of each operation, how urgent it is, and how reluctant to have transfers made."""
+
+    urgency: np.ndarray  # (n,) 0..1
+    reluctance: np.ndarray  # (n,) seconds for each second of transfers
+
+    @staticmethod
+    def of(problem: Problem, by_number: float = 0.0, reluctance: float | None = None) -> Lead:
+        """Urgency by the longest path to the end, as HEFT's, mixed with `by_number`, a share, of the graph's own order.
+
+        reluctance: of all operations; by default 0 where memory is unlimited, otherwise 0.3, because every copy of a
+        result takes memory (the best of seven on the development graphs).
+        """
+        n, ranks = len(problem), _upward_ranks(problem.arrays)
+        ranks = ranks / max(float(ranks.max(initial=0.0)), np.finfo(float).tiny)
+        if reluctance is None:
+            reluctance = 0.3 if np.isfinite(problem.memory) else 0.0
+        urgency = (1 - by_number) * ranks + by_number * (1 - np.arange(n) / max(n, 1))
+        return Lead(urgency, np.full(n, reluctance))
+
+
 def earliest_finish(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     """HEFT without regard to memory: device of each operation, (n,) int32, and when it starts, (n,) seconds.
 
@@ -48,11 +74,11 @@ def earliest_finish(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     placement, starts = np.empty(n, np.int32), np.empty(n)
     _insert(
         graph,
-        weights=problem.weights,
-        memory=np.inf,
+        needs=Needs.of(replace(problem, memory=np.inf)),
         n_devices=problem.devices,
         sequence=np.argsort(-_upward_ranks(graph), kind="stable"),  # equal ranks by number, so that parents come first
         devices=np.full(n, OPEN, np.int8),
+        reluctance=np.zeros(n),
         placement=placement,
         starts=starts,
         ends=np.empty(n),
@@ -63,11 +89,9 @@ def earliest_finish(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 class Completion:
     """Makes schedules from decisions about one problem."""
 
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        self._graph = problem.arrays
-        ranks = _upward_ranks(self._graph)
-        self.urgency = ranks / max(float(ranks.max(initial=0.0)), np.finfo(float).tiny)  # (n,) 0..1
+    def __init__(self, problem: Problem, lead: Lead | None = None) -> None:
+        self.problem, self.lead = problem, Lead.of(problem) if lead is None else lead
+        self._graph, self._needs = problem.arrays, Needs.of(problem)
 
     def __call__(self, decisions: Decisions) -> Evaluated:
         """S schedules and their costs, in O(S x (n + E) x devices) and the time to sort."""
@@ -76,10 +100,10 @@ class Completion:
         placements = np.empty(decisions.devices.shape, np.int32)
         _complete(
             self._graph,
-            weights=problem.weights,
-            memory=problem.memory,
+            needs=self._needs,
             n_devices=problem.devices,
-            urgency=self.urgency,
+            urgency=self.lead.urgency,
+            reluctance=self.lead.reluctance,
             level_offsets=OFFSETS,
             devices=decisions.devices,
             levels=decisions.levels,
@@ -105,10 +129,10 @@ def _upward_ranks(graph: GraphArrays) -> np.ndarray:
 @njit(cache=True, nogil=True)
 def _complete(
     graph: GraphArrays,
-    weights: np.ndarray,
-    memory: float,
+    needs: Needs,
     n_devices: int,
     urgency: np.ndarray,
+    reluctance: np.ndarray,
     level_offsets: np.ndarray,
     devices: np.ndarray,
     levels: np.ndarray,
@@ -117,7 +141,7 @@ def _complete(
 ) -> None:
     """Fill orders and placements, (S, n)."""
     child_offsets, children = graph.child_offsets, graph.children
-    n = len(weights)
+    n = len(urgency)
     keys, starts, ends = np.empty(n), np.empty(n), np.empty(n)
     for s in range(len(orders)):
         for i in range(n - 1, -1, -1):  # an operation is at least as urgent as those that need its result
@@ -125,7 +149,7 @@ def _complete(
             for edge in range(child_offsets[i], child_offsets[i + 1]):
                 keys[i] = max(keys[i], keys[children[edge]])
         sequence = np.argsort(-keys, kind="mergesort")  # stable: of equal keys the lowest number, so parents, first
-        _insert(graph, weights, memory, n_devices, sequence, devices[s], placements[s], starts, ends)
+        _insert(graph, needs, n_devices, sequence, devices[s], reluctance, placements[s], starts, ends)
         by_end = sequence[np.argsort(ends[sequence], kind="mergesort")]
         orders[s] = by_end[np.argsort(starts[by_end], kind="mergesort")]
 
@@ -133,41 +157,51 @@ def _complete(
 @njit(cache=True, nogil=True)
 def _insert(
     graph: GraphArrays,
-    weights: np.ndarray,
-    memory: float,
+    needs: Needs,
     n_devices: int,
     sequence: np.ndarray,
     devices: np.ndarray,
+    reluctance: np.ndarray,
     placement: np.ndarray,
     starts: np.ndarray,
     ends: np.ndarray,
 ) -> None:
-    """Fill placement, starts and ends, (n,): each operation of the sequence goes into the gap in which it ends first.
+    """Fill placement, starts and ends, (n,): each operation of the sequence goes into the gap of the least score.
 
     Of equal ones the lowest device is taken. The gaps of a device are a linked list by time; the last gap has no end.
     An operation adds at most one gap. The search goes from the last gap back to the first that ends late enough; these
     are few, as the sequence is about that of the starts.
     """
     parent_offsets, parents, seconds, delays = graph.parent_offsets, graph.parents, graph.seconds, graph.delays
-    n = len(seconds)
+    n, limited = len(seconds), needs.memory < np.inf
     gap_begins, gap_ends = np.zeros(n + n_devices), np.full(n + n_devices, np.inf)
     before, last = np.full(n + n_devices, -1, np.int64), np.arange(n_devices)
-    weights_on = np.zeros(n_devices)  # bytes of the weights on each device so far
+    use = empty(needs, n_devices)
     n_gaps = n_devices
+    placement[:] = OPEN  # the first reader of a shared weight may come later than others
     for i in sequence:
-        best_start, best_end, best_device, best_gap, best_after = 0.0, np.inf, -1, -1, -1
-        chosen_device = devices[i]
-        emptiest = int(weights_on.argmin())
+        best_start, best_score, best_device, best_gap, best_after = 0.0, np.inf, -1, -1, -1
+        least_excess, best_weights = np.inf, 0.0
         for device in range(n_devices):
-            if chosen_device >= 0:
-                if device != chosen_device:
-                    continue
-            elif weights_on[device] + weights[i] > memory and device != emptiest:
+            if devices[i] != OPEN and devices[i] != device:
                 continue
-            ready = 0.0
+            ready, transfers, new_weights = 0.0, 0.0, needs.weights[i]
             for edge in range(parent_offsets[i], parent_offsets[i + 1]):
                 parent = parents[edge]
-                ready = max(ready, ends[parent] if placement[parent] == device else ends[parent] + delays[parent])
+                if placement[parent] == device:
+                    ready = max(ready, ends[parent])
+                else:
+                    ready = max(ready, ends[parent] + delays[parent])
+                    transfers += delays[parent]
+            excess = 0.0
+            if limited:
+                for k in range(graph.read_offsets[i], graph.read_offsets[i + 1]):
+                    if placement[graph.read_firsts[k]] != device:
+                        ready = max(ready, graph.read_delays[k])
+                        if not use.sent[needs.shared[k], device]:
+                            new_weights += needs.shared_sizes[k]
+                            transfers += graph.read_delays[k]
+                ready, excess = room(needs, use, ends, i, device, new_weights, ready)
             gap, after = last[device], -1
             fitting, after_fitting = gap, -1
             while before[gap] >= 0 and gap_ends[before[gap]] >= ready + seconds[i]:
@@ -175,11 +209,17 @@ def _insert(
                 if max(gap_begins[gap], ready) + seconds[i] <= gap_ends[gap]:
                     fitting, after_fitting = gap, after
             start = max(gap_begins[fitting], ready)
-            if start + seconds[i] < best_end:
-                best_start, best_end = start, start + seconds[i]
+            score = start + seconds[i] + reluctance[i] * transfers
+            if excess < least_excess or (excess == least_excess and score < best_score):
+                best_start, best_score, least_excess, best_weights = start, score, excess, new_weights
                 best_device, best_gap, best_after = device, fitting, after_fitting
+        best_end = best_start + seconds[i]
         placement[i], starts[i], ends[i] = best_device, best_start, best_end
-        weights_on[best_device] += weights[i]
+        if limited:
+            for k in range(graph.read_offsets[i], graph.read_offsets[i + 1]):
+                if placement[graph.read_firsts[k]] != best_device:
+                    use.sent[needs.shared[k], best_device] = True
+            occupy(needs, use, delays, i, best_device, best_weights, placement, starts, ends)
         if best_start > gap_begins[best_gap]:  # the gap ends at the operation; the time after it is a new gap
             if best_end < gap_ends[best_gap]:
                 gap_begins[n_gaps], gap_ends[n_gaps], before[n_gaps] = best_end, gap_ends[best_gap], best_gap

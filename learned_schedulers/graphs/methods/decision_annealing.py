@@ -2,8 +2,8 @@
 
 A move gives one operation another device, leaves it open, or gives it another level of priority
 (devices/completion.py). Worse decisions are accepted with probability exp(-loss / temperature), where the temperature
-falls geometrically (Kirkpatrick et al. 1983). It starts from HEFT's schedule, as GO does, and knows the target and the
-memory.
+falls geometrically (Kirkpatrick et al. 1983). It starts from the schedule where all is open, as GO does, and knows the
+target and the memory.
 """
 
 from __future__ import annotations

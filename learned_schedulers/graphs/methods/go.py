@@ -21,7 +21,7 @@ from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.proposing import improvements, of_search
 from learned_schedulers.graphs.methods.rules.repair import repaired
 from learned_schedulers.graphs.models.whole_graph.network import WholeGraph, load
-from learned_schedulers.graphs.models.whole_graph.search import Learner, State, search
+from learned_schedulers.graphs.models.whole_graph.search import Learner, State, begin, search
 from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph as NetworkSettings
 from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.section import Positive
@@ -34,8 +34,8 @@ class Settings(GraphMethodSettings):
     model: str | None = None  # a network that was trained on other graphs; none: it begins without knowledge
     learns: bool = True  # from its own evaluations; without a model and without learning, moves are drawn at random
     tasks: Tasks = "joint"  # separate: first all placements, then all priorities
-    # What the first round starts from: HEFT's schedule, even where it exceeds the memory (repaired before, it leads to
-    # worse ones in the end), or the expert's placement by layers, repaired.
+    # What the first round starts from: the best of some schedules that keep the memory, or the expert's placement by
+    # layers, repaired.
     start: Literal["open", "expert"] = "open"
     settings: NetworkSettings = NetworkSettings()
 
@@ -60,20 +60,24 @@ class Go:
         network = self._network(int(rng.integers(2**63)))
         search_settings = self._settings.settings
         learn = Learner(network, search_settings.learning_rate) if self._settings.learns else None
-        start = self._start()
-        if start is None:
+        started = self._start(budget.evaluations)
+        if started is None:
             return Proposals.unsupported(n, "the expert's placement, from which it starts, exceeds the memory")
+        start, spent = started
         shares = _shares(self._settings.tasks, search_settings.placing)
-        result = search(network, start, search_settings, shares, budget.evaluations, rng, learn)
+        result = search(network, start, search_settings, shares, budget.evaluations, rng, learn, spent)
         return of_search(result.best, result.costs, began)
 
-    def _start(self) -> State | None:
-        """The state to start from; None if the expert's placement cannot be repaired."""
-        completion = Completion(self._target.mean)
+    def _start(self, evaluations: int) -> tuple[State, np.ndarray] | None:
+        """The state to start from, and the costs up to it; None if the expert's placement cannot be repaired."""
+        problem = self._target.mean
         if self._expert is None:
-            return State.begin(completion)
-        schedule = repaired(self._target.mean, self._expert)
-        return None if schedule is None else State.begin(completion, schedule[1])
+            return begin(problem, evaluations)
+        schedule = repaired(problem, self._expert)
+        if schedule is None:
+            return None
+        start = State.begin(Completion(problem), schedule[1])
+        return start, start.evaluated.costs
 
     def _network(self, seed: int) -> WholeGraph:
         """The trained network, or one with random weights."""

@@ -13,19 +13,24 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from learned_schedulers.graphs.devices.completion import Completion, Decisions
+from learned_schedulers.graphs.devices.completion import Completion, Decisions, Lead
 from learned_schedulers.graphs.devices.evaluation import Evaluated
 from learned_schedulers.graphs.models.whole_graph import moves
 from learned_schedulers.graphs.models.whole_graph.network import WholeGraph
 from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph as Settings
 from learned_schedulers.graphs.models.whole_graph.surroundings import Surroundings, standing
 from learned_schedulers.graphs.problems.groups import drawn_groups
+from learned_schedulers.graphs.problems.problem import Problem
 
 INVALID = 10.0
 LONGEST_STEP = 1.0  # of a gradient
 Learn = Callable[
     [torch.Tensor, torch.Tensor], None
 ]  # called with a round's objective, to be minimised, and the scores' size
+# Share of the graph's own order in the urgency, and reluctance, of the schedules that a search may start from. The
+# sequence is the greedy one on the training and development graphs of 2, 4 and 8 devices: each adds most to the best of
+# those before. The first place 89% of these graphs within their memory, all six 94%.
+LEADS = ((0.0, 0.3), (1.0, 10.0), (0.6, 0.1), (0.0, 3.0), (0.0, 1.0), (0.1, 0.03))
 _GAIN = 0.002  # of the loss: smaller gains count in proportion, larger ones logarithmically
 
 
@@ -40,12 +45,18 @@ class State:
 
     @staticmethod
     def begin(completion: Completion, placement: np.ndarray | None = None) -> State:
-        """The state of a placement, (n,), or of HEFT's schedule, where all operations are open; one evaluation."""
+        """The state of a placement, (n,), or of the schedule where all operations are open; one evaluation."""
         decisions = Decisions.open(len(completion.problem))
         if placement is not None:
             decisions = Decisions(placement[None].astype(np.int8), decisions.levels)
         evaluated = completion(decisions)
         return State(Surroundings.of(completion), decisions, evaluated, float(losses(completion, evaluated)[0]))
+
+
+def begin(problem: Problem, evaluations: int) -> tuple[State, np.ndarray]:
+    """The best state of at most that many of LEADS, where all operations are open, and the costs of each, (e,)."""
+    states = [State.begin(Completion(problem, Lead.of(problem, *lead))) for lead in LEADS[: max(evaluations, 1)]]
+    return min(states, key=lambda state: state.loss), np.concatenate([state.evaluated.costs for state in states])
 
 
 @dataclass(frozen=True)
@@ -92,15 +103,17 @@ def search(
     evaluations: int,
     rng: np.random.Generator,
     learn: Learn | None = None,
+    spent: np.ndarray | None = None,
 ) -> SearchResult:
-    """A search of that many evaluations, the start's included.
+    """A search of that many evaluations, those before it included.
 
     shares: of the moves that place, for parts of the search of equal length: (1.0, 0.0) first places and then gives
-    priorities. Without `learn` the network does not learn.
+    priorities. Without `learn` the network does not learn. spent: costs of the evaluations before, (e,); by default
+    there was one, the start's.
     """
     state, best = start, start
-    costs = [start.evaluated.costs]
-    remaining = evaluations - 1
+    costs = [start.evaluated.costs if spent is None else spent]
+    remaining = evaluations - len(costs[0])
     while remaining > 0:
         share = shares[min(len(shares) * (evaluations - remaining) // evaluations, len(shares) - 1)]
         count = min(settings.samples, remaining)

@@ -47,7 +47,7 @@ class Surroundings:
             (problem.heads + problem.tails) / path,
             np.log1p(np.diff(problem.children.offsets)),
             np.log1p(np.diff(problem.parents.offsets)),
-            completion.urgency,
+            completion.lead.urgency,
         ]
         graph_numbers = [
             math.log(n + 1) / 7,

@@ -7,19 +7,20 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 
-from learned_schedulers.graphs.devices.completion import Completion, Decisions
+from learned_schedulers.graphs.devices.completion import Decisions
 from learned_schedulers.graphs.models.whole_graph.network import WholeGraph
 from learned_schedulers.graphs.models.whole_graph.search import (
     INVALID,
+    LEADS,
     Learn,
     State,
+    begin,
     better,
     draw_round,
     losses,
     search,
 )
 from learned_schedulers.graphs.models.whole_graph.settings import Generalised
-from learned_schedulers.graphs.models.whole_graph.surroundings import Surroundings
 from learned_schedulers.graphs.models.whole_graph.updates import MEASURED, Updates, geometric_mean
 from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.learning import loop
@@ -56,8 +57,8 @@ def measure(network: WholeGraph, problems: Sequence[Problem], settings: Generali
     chosen = settings.settings
 
     def ratio(k: int, rng: np.random.Generator) -> float:
-        start = State.begin(Completion(problems[k]))
-        best = search(network, start, chosen, (chosen.placing,), MEASURED, rng).best
+        start, spent = begin(problems[k], MEASURED)
+        best = search(network, start, chosen, (chosen.placing,), MEASURED, rng, spent=spent).best
         return float(best.seconds[0]) / float(problems[k].seconds.sum()) if best.fits[0] else INVALID
 
     return geometric_mean(ratio, len(problems))
@@ -67,7 +68,7 @@ class _Placing(Updates[State]):
     def __init__(self, network: WholeGraph, problems: Sequence[Problem], settings: Generalised, seed: int) -> None:
         super().__init__(network, len(problems), settings, seed)
         self._placing, self._chosen = network, settings.settings
-        self._problems = [Surroundings.of(Completion(problem)) for problem in problems]
+        self._problems = [begin(problem, len(LEADS))[0].surroundings for problem in problems]
 
     def begin(self, k: int, turn: int) -> State:
         return self._state(k, Decisions.open(len(self._problems[k].completion.problem)))
