@@ -35,6 +35,7 @@ _UNITS = {  # of metrics that are no shares
     **dict.fromkeys(["program_over_allowed", "processor_time_over_objdump"], "ratio"),
     **dict.fromkeys(["program_seconds", "program_objdump_seconds"], "seconds"),
     **dict.fromkeys(["parameters", "train_blocks", "blocks", "series", "orders", "states", "aliased_states"], "count"),
+    **dict.fromkeys(["members_placed"], "count"),
     **dict.fromkeys(["state_runs", "swaps", "different", "undefined_flags_differ"], "count"),
     **dict.fromkeys(["residual_median", "residual_max", "residual_p99", "growth_exponent", "gap"], "1"),
     **dict.fromkeys(["benchmark_residual_median", "benchmark_residual_max"], "1"),

@@ -12,7 +12,7 @@ def claims() -> Iterator[Claim]:
 
     def ratio(baseline: str, method: str = "go", experiment: str = "placement", **columns: str) -> Row:
         row = row_of(experiment, set="all", target="all", metric="makespan", judge="simulator", comparison="ratio")
-        return row | {"method": method, "baseline": baseline} | columns
+        return row | {"method": method, "baseline": baseline, "iterations": "none"} | columns
 
     yield Claim("go_gain_placement_default", "> 0", ratio("default"), "gain")
     yield Claim("go_gain_over_expert", ">= 0.2", ratio("expert", lengths="head_room"), "gain")
@@ -24,6 +24,12 @@ def claims() -> Iterator[Claim]:
     yield Claim("go_evaluations_of_hdp", "<= 0.0667", ratio("hdp") | needed)
     tuned = ratio("hdp", "go_fine_tuned", "placement_transfer")
     yield Claim("go_evaluations_of_hdp_fine_tuned", "<= 0.0667", tuned | needed)
+    few = {"experiment": "placement_few", "method": "go_taught"}
+    for name, count, goal in (("first_decision_gap", "1", 0.10), ("gap_10", "10", 0.05), ("gap_100", "100", 0.03)):
+        yield Claim(f"go_{name}", f"<= {goal}", ratio("best") | few | {"iterations": count}, "gap")
+    yield Claim("go_gain_over_doppler", "> 0", ratio("doppler") | few, "gain")
+    placed = row_of("placement_few", set="all", target="all", metric="members_placed", judge="simulator")
+    yield Claim("go_members_placed_or_proven", "== 28", placed | {"method": "all"})
     for name, peer in (
         ("annealing", "placed_annealing"),
         ("annealing_of_decisions", "decision_annealing"),

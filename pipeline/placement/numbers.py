@@ -5,7 +5,8 @@ counts members. Ratios have geometric means; intervals resample families of grap
 beside the peers: `default` (one device, without a memory limit), `expert` (on each member the best of the experts'
 placements, and of one device if its memory is enough), `best` (the best known of all methods and seeds) and `optimum`
 (the best known if it is as short as the bound). `lengths` is `head_room` for members on which the best known beats the
-baseline by at least the paper's gain.
+baseline by at least the paper's gain. `iterations` is a number of evaluations: the best schedule by then over the best
+known, and the share of members that are placed by then. `members_placed` counts those that any method places.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import pandas as pd
 
 from pipeline.lab.evaluation import Evaluation, GraphInputs
 from pipeline.lab.ratios import RatioBootstrap, share_of_head_room, with_range
-from pipeline.lab.rows import Quantity, Row, of_seed, over_families, part, parts, results
+from pipeline.lab.rows import Quantity, Row, of_seed, over_families, part, parts, results, row
 
 JUDGE, ALL, HDP = "simulator", "all", "hdp"
 DEFAULT, EXPERT, BEST, OPTIMUM = "default", "expert", "best", "optimum"
@@ -27,6 +28,7 @@ HEAD_ROOM = "head_room"
 PAPER_GAINS = {EXPERT: 0.20, HDP: 0.18}  # Zhou et al. 2020, abstract
 NEAR = 0.01  # of HDP's final value
 GRID = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000)  # evaluations of the convergence curves
+EARLY = (1, 10, 100)  # evaluations
 _ROUNDING = 1 + 1e-9  # sums of the same seconds in another sequence
 
 Curve = tuple[np.ndarray, np.ndarray]  # evaluations, best seconds
@@ -75,6 +77,8 @@ def evaluate(inputs: GraphInputs) -> Evaluation:
         references = _references(table, members, inputs.experts)
         rows += _rows(place, table, references, inputs.peers, inputs.bootstrap(members["family"]))
         if link == ALL:
+            count = int((~np.isnan(references.best)).sum())
+            rows.append(row({**place, "method": ALL}, "members_placed", count, n=len(members), seed=ALL))
             pieces += _convergence(place, table, references)
         if name != ALL and link != ALL:
             pieces += _by_graph(place, table, references, members)
@@ -132,6 +136,7 @@ def _rows(
                 yield from _compared(of_method, of_seeds, peer, of_peer, references, bootstrap)
         placed = {seed: (~np.isnan(schedules.seconds)).astype(float) for seed, schedules in by_seed.items()}
         yield over_families(of_method, Quantity("placed_share"), placed, bootstrap)
+        yield from _early(of_method, by_seed, references, bootstrap)
         won = np.stack([1 - schedules.seconds / references.expert for schedules in by_seed.values()])
         yield share_of_head_room(of_method, EXPERT, won, 1 - references.best / references.expert, bootstrap)
         if method != HDP and HDP in table:
@@ -140,6 +145,21 @@ def _rows(
                 for seed, of_hdp in table[HDP].items()
             }
             yield over_families(of_method, Quantity("evaluations", "ratio", HDP), ratios, bootstrap, np.exp)
+
+
+def _early(
+    place: Mapping[str, str], by_seed: Mapping[int, Placed], references: References, bootstrap: RatioBootstrap
+) -> Iterator[Row]:
+    """The best after a few evaluations over the best known, and the share of members that have a schedule by then."""
+    for count in EARLY:
+        by_then = {
+            seed: np.array([_at(curve, count) for curve in schedules.curves]) for seed, schedules in by_seed.items()
+        }
+        where = {**place, "iterations": str(count)}
+        ratios = {seed: np.log(seconds / references.best) for seed, seconds in by_then.items()}
+        yield over_families(where, Quantity("makespan", "ratio", BEST), ratios, bootstrap, np.exp)
+        placed = {seed: (~np.isnan(seconds)).astype(float) for seed, seconds in by_then.items()}
+        yield over_families(where, Quantity("placed_share"), placed, bootstrap)
 
 
 def _compared(
@@ -208,13 +228,15 @@ def _at(curve: Curve, count: int) -> float:
 def _by_graph(
     place: Mapping[str, str], table: Table, references: References, members: pd.DataFrame
 ) -> Iterator[dict[str, object]]:
-    """Rows of each graph: seconds of the references; every method's ratio to the expert, with least and most."""
+    """Rows of each graph: seconds of the references; every method's ratios to the expert and to the best known."""
     for i, (graph, operations) in enumerate(members[["graph", "operations"]].itertuples(index=False)):
         for name, reference in vars(references).items():
             columns = {"method": name, "metric": "seconds"}
             numbers = float(reference[i]), np.nan, np.nan
             yield part({**place, **columns}, "graph", graph, i, numbers, int(operations))
         for method, by_seed in table.items():
-            ratios = np.array([schedules.seconds[i] for schedules in by_seed.values()]) / references.expert[i]
-            columns = {"method": method, "metric": "makespan", "comparison": "ratio", "baseline": EXPERT}
-            yield part({**place, **columns}, "graph", graph, i, with_range(ratios), int(operations))
+            seconds = np.array([schedules.seconds[i] for schedules in by_seed.values()])
+            for baseline, reference in ((EXPERT, references.expert), (BEST, references.best)):
+                columns = {"method": method, "metric": "makespan", "comparison": "ratio", "baseline": baseline}
+                numbers = with_range(seconds / reference[i])
+                yield part({**place, **columns}, "graph", graph, i, numbers, int(operations))

@@ -12,7 +12,7 @@ from PIL import Image
 from learned_schedulers.figures import render
 from pipeline.lab.claims import declared
 from pipeline.lab.page import build
-from pipeline.placement.page import answers, executed, gains, learning, scale
+from pipeline.placement.page import answers, executed, few, gains, learning, scale
 from tests.report import made, placement
 from tests.report.placement import PUBLISHED, cost
 
@@ -25,7 +25,7 @@ def test_every_figure_is_shown_and_can_be_drawn() -> None:
     text, drawn = page(FULL)
     assert drawn == {
         "placement_graph", "placement_timeline", "placement_memory", "placement_convergence",
-        "placement_convergence_seconds", "placement_training", "placement_scale",
+        "placement_convergence_seconds", "placement_training", "placement_scale", "placement_few",
     }  # fmt: skip
     assert all(f"figures/{name}.png" in text for name in drawn)
     for draw in build.page_figures(made.declared_page("placement"), FULL).values():
@@ -51,6 +51,16 @@ def test_a_gain_is_beside_its_head_room() -> None:
     assert line["Graph"] == "gnmt_8 forward" and line["Operations"] == "1,234"
     assert line["One device, ms"] == "3000.0" and line["Head room"] == "75.0%"
     assert line["GO"] == f"{cost('go') / 2:.3f}"
+
+
+def test_few_evaluations_have_a_column_each_and_unplaced_graphs_a_line() -> None:
+    shown = few.section(FULL)
+    (line,) = (line for line in shown["counts"].lines if line[0] == "GO")
+    texts = [text.split(" <small>")[0] for text in line[1:]]
+    assert texts[:3] == ["+100.0%", "+10.0%", "+1.0%"] and texts[4:6] == ["50.0%", "50.0%"]
+    head, lines = shown["some"].head, shown["some"].lines
+    assert [line[:2] for line in lines] == [["gnmt_8 forward", "NVLink"], ["gnmt_8 forward", "PCIe"]]
+    assert lines[0][head.index("METIS, repaired")] == "-" and lines[0][head.index("GO")] == f"{cost('go') / 0.5:.2f}"
 
 
 def test_ratios_are_written_as_more_or_less() -> None:

@@ -13,6 +13,7 @@ PAGE = Page(
     ),
     experiments=(
         "placement",
+        "placement_few",
         "placement_two",
         "placement_eight",
         "placement_ablations",
@@ -25,6 +26,7 @@ PAGE = Page(
     ),
     sections=(
         "answers",
+        "few",
         "gains",
         "pictures",
         "learning",

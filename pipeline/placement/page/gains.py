@@ -73,7 +73,8 @@ def by_graph(evidence: Evidence, experiment: str, link: str) -> Table:
     every = []
     for _, of_graph in parts.groupby(["set", "rank"], sort=True):
         seconds = of_graph[of_graph["metric"] == "seconds"].set_index("method")["value"]
-        ratios = of_graph[of_graph["metric"] == "makespan"].set_index("method")["value"]
+        of_expert = (of_graph["metric"] == "makespan") & (of_graph["baseline"] == "expert")
+        ratios = of_graph[of_expert].set_index("method")["value"]
         first = of_graph.iloc[0]
         alone, expert, best = (seconds.get(name, float("nan")) for name in ("default", "expert", "best"))
         every.append(

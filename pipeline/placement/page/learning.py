@@ -18,13 +18,16 @@ from pipeline.lab.page.plots import key as key_of
 from pipeline.lab.page.tables import Column, Table, lines, metric, table
 from pipeline.placement.page.shared import ABLATIONS, FOUR, NODE_BY_NODE, SHARE, SPEED, TRANSFER, sets
 
-_SHOWN = ("go", "go_untaught", "hdp", "decision_annealing", "placed_annealing", "placed_brkga", "node_by_node")
+_SHOWN = (
+    *("go", "go_taught", "go_untaught", "hdp", "doppler", "decision_annealing", "placed_annealing", "placed_brkga"),
+    "node_by_node",
+)
 _OVER = {"judge": "simulator", "comparison": "ratio", "target": "all"}
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
     """Tables and figures by name."""
-    curves, small = (_curves(evidence, name) for name in (FOUR, NODE_BY_NODE))
+    large, small = (curves(evidence, name) for name in (FOUR, NODE_BY_NODE))
     timed = _in_seconds(small, evidence.of(SPEED))
     history = evidence.table("whole_graph_trainings", TRANSFER)
     return {
@@ -33,7 +36,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
         "node_by_node": _compared(evidence, NODE_BY_NODE, "node_by_node"),
         "seconds": _seconds(evidence.of(SPEED)),
         "figures": drawings(
-            placement_convergence=(convergence, curves, "evaluations"),
+            placement_convergence=(convergence, large, "evaluations"),
             placement_convergence_seconds=(convergence, timed, "seconds"),
             placement_training=(training, history),
         ),
@@ -60,7 +63,7 @@ def _seconds(rows: pd.DataFrame) -> Table:
     return table(shown, lines(rows, ["method"], {"method": _SHOWN}, {"metric": "search_seconds"}), right=1)
 
 
-def _curves(evidence: Evidence, experiment: str) -> pd.DataFrame:
+def curves(evidence: Evidence, experiment: str) -> pd.DataFrame:
     """Best time so far over the best known, by evaluations, of the set with most graphs."""
     parts = evidence.table("parts", experiment)
     if parts.empty:

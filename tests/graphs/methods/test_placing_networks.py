@@ -1,4 +1,4 @@
-"""HDP and node_by_node: they learn from simulated schedules, and simulate no more than their budget."""
+"""HDP, node_by_node and DOPPLER learn from simulated schedules, and simulate no more than their budget."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ import pytest
 import torch
 
 from learned_schedulers.graphs.devices import targets
+from learned_schedulers.graphs.devices.completion import Completion
 from learned_schedulers.graphs.devices.evaluation import Evaluated, evaluated
 from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.method_settings import graph_entry
-from learned_schedulers.graphs.methods import UNSUPPORTED, Budget, Proposals, make, node_by_node
+from learned_schedulers.graphs.methods import UNSUPPORTED, Budget, Proposals, doppler, make, node_by_node
 from learned_schedulers.graphs.methods.hdp import Network, advantages
 from learned_schedulers.graphs.methods.hdp import Settings as HdpSettings
 from learned_schedulers.graphs.methods.rules.ordering import ordered
+from learned_schedulers.graphs.models.whole_graph.surroundings import Surroundings
 from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
 from tests.graphs.problems import drawn
 
@@ -116,7 +118,7 @@ def test_ranks_are_the_advantage() -> None:
     assert advantages(np.array([1.0, 1.0])) == pytest.approx([0.0, 0.0]) and advantages(np.array([1.0])) == [0.0]
 
 
-@pytest.mark.parametrize("method", ["hdp", "node_by_node"])
+@pytest.mark.parametrize("method", ["hdp", "node_by_node", "doppler"])
 def test_a_seed_decides(method: str) -> None:
     problem = drawn.problem(np.random.default_rng(3), 40, 4, 0.05)
     first, again, another_seed = (propose(problem, method, seed, evaluations=60).placements for seed in (1, 1, 2))
@@ -147,3 +149,74 @@ def test_a_step_of_node_by_node_gains_what_it_takes_off_the_makespan() -> None:
     walk.begin()
     assert walk.placement.tolist() == [0, 0, 0, 0] and walk.costs == [4.0, 3.0, 2.0]
     assert walk.best.placements.tolist() == [[0, 0, 1, 1]] and walk.now.seconds == [4.0]
+
+
+def test_doppler_imitates_the_critical_path_and_then_learns_more() -> None:
+    """Two chains, each best on a device of its own: ten schedules after imitation are better than ten without."""
+    problem = chains(8)
+    quick: dict[str, Any] = {"width": 16, "learning_rate": 0.01}
+    imitated = best(problem, "doppler", evaluations=10, imitations=60, **quick)
+    from_nothing = best(problem, "doppler", evaluations=10, imitations=0, **quick)
+    assert imitated < from_nothing
+    assert best(problem, "doppler", evaluations=600, imitations=0, **quick) < from_nothing
+
+
+def policies(problem: Problem, seed: int = 0) -> tuple[doppler.Policies, doppler.Read, Completion]:
+    """Policies with drawn weights, and a graph that they have read."""
+    torch.manual_seed(seed)
+    drawn_policies = doppler.Policies(doppler.Settings(method="doppler", width=8))
+    for layer in (drawn_policies.select[2], drawn_policies.score):
+        torch.nn.init.normal_(layer.weight)
+    completion = Completion(problem)
+    return drawn_policies, drawn_policies(Surroundings.of(completion), doppler.Paths.of(problem)), completion
+
+
+def test_doppler_draws_decisions_by_the_probabilities_that_it_learns_from() -> None:
+    """Shares of draws are the probabilities: of the first operation, and of devices over all steps."""
+    problem = drawn.problem(np.random.default_rng(5), 6, 3, 0.3)
+    network, read, completion = policies(problem)
+    count = 4000
+    uniforms = np.random.default_rng(0).random((count, 6, 2))
+    episodes = doppler.play(network, read, problem, completion.lead.urgency, uniforms)
+    with torch.no_grad():
+        select, place = doppler.logs(network, read, episodes)
+    first = episodes.steps == 0
+    chances = np.zeros(6)
+    chances[episodes.candidates[first]] = select[first].exp().numpy()
+    shares = np.bincount(episodes.order[:, 0], minlength=6) / count
+    np.testing.assert_allclose(shares, chances, atol=0.03)
+    assert chances.sum() == pytest.approx(1, abs=1e-5)
+    of_first = place.exp().numpy().reshape(count, 6, 3)[:, 0]  # all devices are empty, so they are alike
+    np.testing.assert_allclose(of_first, 1 / 3, atol=1e-5)
+    rows = place.exp().numpy()
+    devices = np.take_along_axis(episodes.placement, episodes.order, 1).flatten()
+    hits = np.bincount(devices, minlength=3) / len(devices)
+    np.testing.assert_allclose(hits, rows.mean(0), atol=0.02)
+
+
+def test_an_episode_is_a_topological_order_and_its_teacher_the_critical_path() -> None:
+    problem = drawn.problem(np.random.default_rng(6), 30, 4, 0.1)
+    network, read, completion = policies(problem)
+    urgency = completion.lead.urgency
+    episodes = doppler.play(network, read, problem, urgency, np.random.default_rng(1).random((3, 30, 2)))
+    for k in range(3):
+        evaluated(problem, episodes.order[[k]], episodes.placement[[k]])  # refuses an order that is not topological
+        for t in range(30):
+            inside = np.flatnonzero(episodes.steps == 30 * k + t)
+            ready = episodes.candidates[inside]
+            assert episodes.order[k, t] == episodes.candidates[episodes.chosen[30 * k + t]] and inside[0] >= 0
+            assert urgency[episodes.candidates[episodes.expert[30 * k + t]]] == urgency[ready].max()
+
+
+def test_paths_are_summed_to_their_ends() -> None:
+    edges = Edges(np.array([0, 2, 3, 3, 3], np.int32), np.array([1, 2, 3], np.int32))  # 0 -> 1, 0 -> 2, 1 -> 3
+    problem = Problem(np.array([1.0, 1.0, 1.0, 5.0]), np.ones(4), edges, 2, Transfers(0.0, 1.0))
+    down, up = doppler.Paths.of(problem)
+    assert down.tolist() == [1, 3, 4, 4] and up.tolist() == [4, 0, 0, 1]
+    values = torch.tensor([[1.0], [10.0], [100.0], [1000.0]])
+    assert doppler.summed(values, down).flatten().tolist() == [1011, 1010, 100, 1000]
+    assert doppler.summed(values, up).flatten().tolist() == [1, 11, 101, 1011]
+
+
+def test_doppler_refuses_large_graphs() -> None:
+    assert propose(chains(10), "doppler", most_operations=19).status == UNSUPPORTED

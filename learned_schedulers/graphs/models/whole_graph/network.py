@@ -51,7 +51,7 @@ class WholeGraph(nn.Module):
         width = settings.width
         inputs = OPERATION_NUMBERS + GRAPH_NUMBERS + SCHEDULE_NUMBERS
         self.enter = nn.Sequential(Linear(inputs, width), nn.ReLU(), Linear(width, width))
-        self.sage = nn.ModuleList([_Sage(width) for _ in range(settings.graph_layers)])
+        self.sage = nn.ModuleList([Sage(width) for _ in range(settings.graph_layers)])
         attention = [_SegmentAttention(settings) for _ in range(settings.attention_layers)]
         self.attention = nn.ModuleList(attention if settings.attention else [])
         layers = len(self.sage) + len(self.attention)
@@ -69,7 +69,7 @@ class WholeGraph(nn.Module):
         x = self.enter(torch.cat([surroundings.operations, standing.operations], 1))  # (n, width)
         whole = x.mean(0)  # vector of the graph; it modulates every layer (the paper's "superposition")
         for number, layer in enumerate([*self.sage, *self.attention]):
-            x = layer(x, surroundings) if isinstance(layer, _Sage) else layer(x)
+            x = layer(x, surroundings) if isinstance(layer, Sage) else layer(x)
             if self.settings.modulation:
                 x = x * (1 + torch.tanh(self.modulation[number](whole)))
         situations = standing.devices  # (n, m, DEVICE_NUMBERS)
@@ -87,7 +87,7 @@ class WholeGraph(nn.Module):
         return Scores(placement, turn, level, level_turn, size)
 
 
-class _Sage(nn.Module):
+class Sage(nn.Module):
     """h_v' = f(h_v, max over parents, max over children of relu(W h)); in both directions, added to h_v."""
 
     def __init__(self, width: int) -> None:
