@@ -21,6 +21,10 @@ def claims() -> Iterator[Claim]:
         yield Claim(f"go_share_of_fusion_head_room{variant}", ">= 0.8", ratio("default", method) | share)
     yield Claim("go_gain_fusion_over_untaught", "> 0", ratio("go_fusion_untaught"), "gain")
     yield Claim("go_gain_fusion_over_annealing", "> 0", ratio("fusion_annealing"), "gain")
+    # By the rooflines of accelerators, on which GO's authors measured; no fusion is TensorFlow's default.
+    v100 = {"experiment": "fusion_accelerators", "target": "v100"}
+    yield Claim("go_gain_fusion_v100", ">= 0.33", ratio("separate", **v100), "gain")
+    yield Claim("go_gain_fusion_v100_over_priority", "> 0", ratio("priority_fusion", **v100), "gain")
     for name, peer in (("", "go_joint_separate"), ("_over_untaught", "go_joint_untaught")):
         yield Claim(f"go_gain_fusion_joint{name}", "> 0", ratio(peer, "go_joint", "fusion_joint", "all"), "gain")
     # TorchInductor's fusion decided from outside, by run time; what XLA fuses on a CPU, by our rule.

@@ -1,11 +1,11 @@
 """Task `fusion`: costs of fusion plans against the best default, peers, the best known and the best of all plans.
 
-A member is a graph for a target: kernels one after the other on one device (`alone`), or on several devices over a
-link. Columns of table `results`: `target` is one of these, or `all`; `n` counts members. Metrics: `run_time` of all
-kernels; `loop_time` without kernels of one library call, which no plan changes; `kernels`; `moved_bytes`. Baselines
-beside the peers: `default` (the best of the compilers' rules on each member), `best` (the best of all methods and
-seeds) and `optimum` (the best of all plans, if they were enumerated). Ratios have geometric means; intervals resample
-families of graphs, their members, and seeds.
+A member is a graph for a target: kernels one after the other on one device (`alone`, or the device's name), or on
+several devices over a link. Columns of table `results`: `target` is one of these, or `all`; `n` counts members.
+Metrics: `run_time` of all kernels; `loop_time` without kernels of one library call, which no plan changes; `kernels`;
+`moved_bytes`. Baselines beside the peers: `default` (the best of the compilers' rules on each member), `best` (the best
+of all methods and seeds) and `optimum` (the best of all plans, if they were enumerated). Ratios have geometric means;
+intervals resample families of graphs, their members, and seeds.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from learned_schedulers.graphs.devices.settings import DEVICES
 from pipeline.lab.evaluation import Evaluation, GraphInputs
 from pipeline.lab.ratios import RatioBootstrap, share_of_head_room, with_range
 from pipeline.lab.rows import Quantity, Row, over_families, part, parts, results
@@ -102,7 +103,7 @@ def _least(plans: Sequence[Costs]) -> Costs:
 def _rows(
     place: Mapping[str, str], table: Table, references: References, peers: Sequence[str], bootstrap: RatioBootstrap
 ) -> Iterator[Row]:
-    metrics = METRICS if place["target"] == "alone" else ("run_time",)
+    metrics = METRICS if place["target"] in ("alone", *DEVICES) else ("run_time",)
     for method, by_seed in table.items():
         of_method = {**place, "method": method}
         baselines = {name: dict.fromkeys(by_seed, costs) for name, costs in vars(references).items() if costs}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from learned_schedulers.graphs.devices.settings import DEVICES
 from learned_schedulers.graphs.models.fusing.settings import FusionEntry, FusionNetwork
 from learned_schedulers.section import Positive, Section
 from pipeline.lab.config.experiments import OnGraphs, check_names
@@ -29,11 +30,11 @@ class ShownFusion(Section):
 
 
 class Fusion(OnGraphs):
-    """Plans of fusion; `sets` are of section `fusion_sets`, `methods` of `fusion_methods`, `targets` ALONE or links."""
+    """Plans of fusion; `sets` and `methods` are of `fusion_sets` and `fusion_methods`, `targets` ALONE, devices, links."""
 
     section_of_sets: ClassVar[str] = "fusion_sets"
     section_of_methods: ClassVar[str] = "fusion_methods"
-    simulated_targets: ClassVar[list[str]] = [ALONE]
+    simulated_targets: ClassVar[list[str]] = [ALONE, *DEVICES]  # a device: ALONE on it
     frozen_table: ClassVar[str | None] = None
     drawn: ClassVar[tuple[str, ...]] = ("fused_operations",)
     history: ClassVar[str | None] = "whole_graph_history"

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pipeline.collection.page.collection import COLLECTION
-from pipeline.fusion.page.shared import DEVELOPMENT, FUSION, INDUCTOR, JOINT
+from pipeline.fusion.page.shared import ACCELERATORS, DEVELOPMENT, FUSION, INDUCTOR, JOINT
 from pipeline.fusion.tables import FUSED_OPERATIONS
 from pipeline.lab import claims
 from pipeline.lab.config.params import load
@@ -17,9 +17,13 @@ from pipeline.lab.page.evidence import Evidence
 from tests.report.made import PARAMS, results
 
 REAL = load().on_graphs
-NAMES = [FUSION, JOINT, DEVELOPMENT]
+NAMES = [FUSION, JOINT, DEVELOPMENT, ACCELERATORS]
 PUBLISHED = [*NAMES, INDUCTOR, COLLECTION, "xla_fusions"]
-TARGETS = {FUSION: ("alone",), DEVELOPMENT: ("alone",), JOINT: ("pcie", "nvlink", "all")}
+TARGETS = {
+    **dict.fromkeys((FUSION, DEVELOPMENT), ("alone",)),
+    JOINT: ("pcie", "nvlink", "all"),
+    ACCELERATORS: ("t4", "v100", "a100", "all"),
+}
 GRAPHS = ("gnmt_4 training", "wavenet_36 forward")
 METHODS = list(dict.fromkeys(method for name in NAMES for method in REAL[name].methods))
 Rows = list[dict[str, Any]]

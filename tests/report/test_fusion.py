@@ -14,7 +14,7 @@ from learned_schedulers.figures import render
 from pipeline.collection.page import collection
 from pipeline.collection.page.collection import COLLECTION
 from pipeline.fusion.page import answers, compiler, learning, pictures, plans
-from pipeline.fusion.page.shared import FUSION, INDUCTOR, JOINT, duration
+from pipeline.fusion.page.shared import ACCELERATORS, FUSION, INDUCTOR, JOINT, duration
 from pipeline.lab.claims import declared
 from pipeline.lab.page import build
 from pipeline.lab.page.numbers import times
@@ -28,6 +28,7 @@ FULL = fusion.evidence(*PUBLISHED)
 MISSING = "(?:Not measured yet|Its numbers are missing)"
 COMMANDS = {
     FUSION: "snakemake data/published/fusion.done",
+    ACCELERATORS: "snakemake data/published/fusion_accelerators.done",
     JOINT: "snakemake data/published/fusion_joint.done",
     INDUCTOR: "python -m benchmarks.inductor",
     COLLECTION: "python -m benchmarks.data_collection",
@@ -75,6 +76,14 @@ def test_methods_are_compared_with_the_default_and_the_best_of_all_plans() -> No
     assert line["Against the best known"] == f"{100 * (cost('go_fusion') / 0.5 - 1):+.2f}%"
     assert "Share of the head room" not in whole.head and "Against the best of all plans" not in whole.head
     assert cells(small, "GO's fusion")["Share of the head room"] == "75.0%"
+
+
+def test_accelerators_have_a_column_each() -> None:
+    against_none, against_rule, small = plans.section(FULL)["accelerators"].values()
+    assert against_none.head == against_rule.head == ["Method", "T4", "V100", "A100"]
+    saved = cost("go_fusion") / cost("separate") - 1
+    assert cells(against_none, "GO's fusion")["V100"] == f"{100 * saved:+.2f}%"
+    assert cells(small, "GO's fusion")["T4"] == f"{100 * (cost('go_fusion') / 0.5 - 1):+.2f}%"
 
 
 def test_joint_tasks_are_shown_on_both_links() -> None:
@@ -158,4 +167,4 @@ def test_without_anything_the_page_says_what_to_run() -> None:
     text, drawn = page(fusion.evidence())
     assert not drawn and all(f"`{command}`" in text for command in COMMANDS.values())
     sections = [part for part in text.split("\n## ")[2:] if not part.startswith("All graphs")]
-    assert len(sections) == 7 and all(re.search(f"{MISSING}: `", part) for part in sections)
+    assert len(sections) == 8 and all(re.search(f"{MISSING}: `", part) for part in sections)

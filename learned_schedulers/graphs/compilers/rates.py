@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from learned_schedulers.graphs.devices.settings import Device
+from learned_schedulers.graphs.devices.settings import DEVICES, Device
 
 FROZEN = Path(__file__).parent / "frozen" / "rates.json"
 
@@ -38,6 +39,13 @@ def rates_of(device: Device) -> Rates:
     """Rates of a named device, whose roofline has one level of memory; an expensive element counts as eight FLOPs."""
     flops, moved = device.flops_per_second, device.bytes_per_second
     return Rates(device.launch_seconds, 0.0, moved, moved, flops, flops / 8, flops, flops, flops)
+
+
+def rates_for(target: str, device: Device | None) -> Rates:
+    """Rates of a target: its own if it is the name of a device, else the device's, else those of this machine."""
+    named: Mapping[str, Device] = DEVICES
+    chosen = named.get(target, device)
+    return frozen_rates() if chosen is None else rates_of(chosen)
 
 
 def frozen_rates() -> Rates:

@@ -13,6 +13,7 @@ PAGE = Page(
     ),
     experiments=(
         "fusion",
+        "fusion_accelerators",
         "fusion_joint",
         "fusion_development",
         "inductor",

@@ -23,6 +23,10 @@ QUESTIONS = {  # by claim
         "Are its plans faster than those of the same search without learning?", fine
     ),
     "go_gain_fusion_over_annealing": Question("Are its plans faster than annealing's with equal evaluations?", fine),
+    "go_gain_fusion_v100": Question("On a V100's roofline: how much time is saved against no fusion?", fine, _GO),
+    "go_gain_fusion_v100_over_priority": Question(
+        "On a V100's roofline: are its plans faster than priority fusion's?", fine
+    ),
     "go_gain_fusion_joint": Question(
         "Four devices: are all three tasks together faster than one after the other?", fine
     ),

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from pipeline.fusion.page.shared import (
+    ACCELERATORS,
     ALONE,
     BEST,
     DEFAULT,
@@ -42,6 +43,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
     joint = of_set(evidence, JOINT, UNSEEN)
     return {
         "methods": {set_label(name): _methods(of_set(evidence, FUSION, name), order) for name in (UNSEEN, PARTS)},
+        "accelerators": _accelerators(evidence),
         "joint": _joint(joint, methods(evidence, JOINT)),
         "peers": _peers(joint, evidence.settings(JOINT).get("peers", ())),
         "graphs": {
@@ -67,6 +69,22 @@ def _methods(rows: pd.DataFrame, order: list[str]) -> Table:
         for name in ("loop_time", "kernels", "moved_bytes")
     ]
     return filled(table(shown, lines(rows, ["method"], {"method": order}), right=1))
+
+
+def _accelerators(evidence: Evidence) -> dict[str, Table]:
+    """A line for each method, a column for each device: graphs over two rules, parts over the best of all plans."""
+    shown: dict[str, Table] = {}
+    for title, name, baseline in (
+        ("whole graphs, against no fusion", UNSEEN, "separate"),
+        ("whole graphs, against priority fusion", UNSEEN, "priority_fusion"),
+        ("small parts, against the best of all plans", PARTS, OPTIMUM),
+    ):
+        rows, columns = of_set(evidence, ACCELERATORS, name), [METHOD]
+        for device in evidence.settings(ACCELERATORS).get("targets", ()):
+            columns.append((device.upper(), metric(over, "run_time", baseline=baseline, target=device, **OVER)))
+        order = {"method": methods(evidence, ACCELERATORS)}
+        shown[title] = filled(table(columns, lines(rows, ["method"], order), right=1))
+    return shown
 
 
 def _joint(rows: pd.DataFrame, order: list[str]) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pipeline.lab.page.numbers import Row, percent, spread
 
 FUSION, JOINT, DEVELOPMENT = "fusion", "fusion_joint", "fusion_development"
+ACCELERATORS = "fusion_accelerators"
 INDUCTOR = "inductor"
 UNSEEN, PARTS = "fusion_unseen", "fusion_unseen_parts"
 ALONE, DEFAULT, BEST, OPTIMUM = "alone", "default", "best", "optimum"

@@ -10,7 +10,7 @@ import torch
 from pydantic import TypeAdapter
 
 from learned_schedulers.graphs.compilers.fusion_problem import FusionProblem, fusion_problem
-from learned_schedulers.graphs.compilers.rates import frozen_rates, rates_of
+from learned_schedulers.graphs.compilers.rates import rates_for
 from learned_schedulers.graphs.devices.settings import Machines
 from learned_schedulers.graphs.devices.targets import transfers_over
 from learned_schedulers.graphs.methods.fusing import make
@@ -43,11 +43,10 @@ def main(
     torch.set_num_threads(1)
     entry: FusionEntry = TypeAdapter(FusionEntry).validate_json(settings)
     where = section(Machines, machines)
-    rates = frozen_rates() if where.device is None else rates_of(where.device)
 
     def rows_of(graph: Graph) -> Iterator[dict[str, object]]:
-        problem = fusion_problem(graph, rates)
         for target in where.targets:
+            problem = fusion_problem(graph, rates_for(target, where.device))
             rng = np.random.default_rng([seed, *target.encode(), *bytes.fromhex(graph.graph_id)])
             link = where.links.get(target)
             machine = None if link is None else Machine(where.devices, transfers_over(link))

@@ -12,7 +12,7 @@ from learned_schedulers.graphs.compilers.fusion_problem import FusionProblem, fu
 from learned_schedulers.graphs.compilers.kernel_graph import kernel_graph
 from learned_schedulers.graphs.compilers.kinds import Loop
 from learned_schedulers.graphs.compilers.plan import Plan, violations
-from learned_schedulers.graphs.compilers.rates import frozen_rates, rates_of
+from learned_schedulers.graphs.compilers.rates import rates_for
 from learned_schedulers.graphs.devices.evaluation import evaluated
 from learned_schedulers.graphs.devices.settings import Machines
 from learned_schedulers.graphs.devices.targets import transfers_over
@@ -32,11 +32,10 @@ def main(
 ) -> None:
     """Write a row for each graph, target, method and seed."""
     where = section(Machines, machines)
-    rates = frozen_rates() if where.device is None else rates_of(where.device)
     plans = gather(FUSION_PLANS, fusion_plans)
 
     def rows_of(graph: Graph) -> Iterator[dict[str, object]]:
-        problem = fusion_problem(graph, rates)
+        problems = {target: fusion_problem(graph, rates_for(target, where.device)) for target in where.targets}
         shared = {
             "graph_id": graph.graph_id,
             "graph": f"{graph.name} {graph.variant}",
@@ -44,7 +43,7 @@ def main(
             "operations": len(graph),
         }
         of_graph = plans[plans["graph_id"] == graph.graph_id].sort_values(["target", "method", "seed"])
-        return (shared | _row(problem, where, planned) for planned in of_graph.to_dict("records"))
+        return (shared | _row(problems[planned["target"]], where, planned) for planned in of_graph.to_dict("records"))
 
     write_for_each(graphs, rows_of, FUSION_COSTS, fusion_costs)
 
