@@ -30,7 +30,7 @@ class ShownFusion(Section):
 
 
 class Fusion(OnGraphs):
-    """Plans of fusion; `sets` and `methods` are of `fusion_sets` and `fusion_methods`, `targets` ALONE, devices, links."""
+    """Plans of fusion; sets and methods are of `fusion_sets` and `fusion_methods`, targets ALONE, devices or links."""
 
     section_of_sets: ClassVar[str] = "fusion_sets"
     section_of_methods: ClassVar[str] = "fusion_methods"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,7 +42,7 @@ def rates_of(device: Device) -> Rates:
 
 def rates_for(target: str, device: Device | None) -> Rates:
     """Rates of a target: its own if it is the name of a device, else the device's, else those of this machine."""
-    named: Mapping[str, Device] = DEVICES
+    named: dict[str, Device] = {**DEVICES}
     chosen = named.get(target, device)
     return frozen_rates() if chosen is None else rates_of(chosen)
 

@@ -54,5 +54,5 @@ def _some(parts: pd.DataFrame, order: list[str]) -> Table:
     for (_, link, graph), rows in parts.groupby(["set", "target", "part"], sort=True):
         ratios = rows.set_index("method")["value"].reindex(order)
         if ratios.isna().any():
-            every.append([graph, _LINKS.get(str(link), str(link)), *(number(ratio, 2) for ratio in ratios)])
+            every.append([str(graph), _LINKS.get(str(link), str(link)), *(number(ratio, 2) for ratio in ratios)])
     return Table(["Graph", "Link", *map(label, order)], every, right=2)
