@@ -42,8 +42,7 @@ def rates_of(device: Device) -> Rates:
 
 def rates_for(target: str, device: Device | None) -> Rates:
     """Rates of a target: its own if it is the name of a device, else the device's, else those of this machine."""
-    named: dict[str, Device] = {**DEVICES}
-    chosen = named.get(target, device)
+    chosen = next((of_name for name, of_name in DEVICES.items() if name == target), device)
     return frozen_rates() if chosen is None else rates_of(chosen)
 
 
