@@ -117,7 +117,7 @@ def main(
         By,
         typer.Option(
             help="classical: the best of six classical methods; gflownet: the best of 1,000 schedules that a trained "
-            "network draws; go: a network that starts from HEFT's schedule and improves it by up to 2,000 simulations."
+            "network draws; go: a network that improves the best of six list schedules by up to 2,000 simulations."
         ),
     ] = "classical",
     moves: Annotated[

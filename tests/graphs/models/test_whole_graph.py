@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 import torch
 
-from learned_schedulers.graphs.devices.completion import LEVELS, OPEN, PLAIN, Completion, Decisions
+from learned_schedulers.graphs.devices.completion import LEVELS, OPEN, PLAIN, Completion, Decisions, earliest_finish
 from learned_schedulers.graphs.models.whole_graph import moves
 from learned_schedulers.graphs.models.whole_graph.network import Scores, WholeGraph, _SegmentAttention
 from learned_schedulers.graphs.models.whole_graph.search import (
+    LEADS,
     Learner,
     State,
     advantages,
+    begin,
     better,
     draw_round,
     losses,
@@ -222,6 +224,21 @@ def test_it_learns_where_gains_are() -> None:
     for _ in range(40):
         draw_round(net, begin, settings, 1.0, 40, rng, learn)
     assert of_long() > 3 * before
+
+
+def test_a_search_begins_with_the_best_of_its_leads() -> None:
+    """Without a limit of memory the first is HEFT's; where one lead fits and the first does not, it is taken."""
+    problem = drawn.problem(np.random.default_rng(8), 25, 3, 0.1)
+    first, spent = begin(problem, 1)
+    assert (
+        first.evaluated.seconds[0] == spent[0] == pytest.approx((earliest_finish(problem)[1] + problem.seconds).max())
+    )
+    best, costs = begin(problem, 100)
+    assert len(costs) == len(LEADS) and best.evaluated.seconds[0] == costs.min() <= spent[0]
+    limits = problem.weights.sum() * np.linspace(0.5, 2, 60)
+    starts = [begin(replace(problem, memory=float(limit)), 100) for limit in limits]
+    assert all(state.evaluated.fits[0] == np.isfinite(costs).any() for state, costs in starts)
+    assert any(np.isinf(costs[0]) and np.isfinite(costs).any() for _, costs in starts)
 
 
 def test_better_takes_equals_and_refuses_worse() -> None:

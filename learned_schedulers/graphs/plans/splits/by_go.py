@@ -2,8 +2,8 @@
 
 It decides a device, or none, and a level of priority for each unit (units.py); positions.py makes contiguous splits of
 these decisions. The first round starts from the best split along one topological order (programme.py), as GO's
-schedules start from HEFT's, or from open decisions. The network reads the schedule that our simulator makes of a split,
-with transfers through host memory; only the file's objective and memory decide which split is better.
+schedules start from list scheduling's, or from open decisions. The network reads the schedule that our simulator makes
+of a split, with transfers through host memory; only the file's objective and memory decide which split is better.
 """
 
 from __future__ import annotations
