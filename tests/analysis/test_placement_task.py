@@ -46,10 +46,17 @@ def evaluate(placed: pd.DataFrame, peers: Sequence[str] = (), experts: Sequence[
     return numbers.evaluate(GraphInputs("e", INTERVALS, {"placement_costs": placed}, peers, experts))
 
 
-def number(results: pd.DataFrame, method: str, metric: str, baseline: str = "none", lengths: str = "all") -> float:
+def number(
+    results: pd.DataFrame,
+    method: str,
+    metric: str,
+    baseline: str = "none",
+    lengths: str = "all",
+    iterations: str = "none",
+) -> float:
     chosen = results[
         (results["method"] == method) & (results["metric"] == metric) & (results["baseline"] == baseline)
-        & (results["lengths"] == lengths) & (results["target"] == "pcie")
+        & (results["lengths"] == lengths) & (results["target"] == "pcie") & (results["iterations"] == iterations)
     ]  # fmt: skip
     (value,) = chosen["value"]
     return float(value)
@@ -93,6 +100,18 @@ def test_evaluations_are_counted_until_hdps_value_is_near() -> None:
     assert number(slow, "go", "evaluations", "hdp") == pytest.approx(
         np.exp((np.log([1, 0.1]).mean() + np.log(0.1)) / 2)
     )
+
+
+def test_the_best_so_far_and_the_placed_share_after_few_evaluations() -> None:
+    # Curves: twice the cost after one evaluation, 1.005 times after ten. GO is the best known, with seed 0.
+    assert number(RESULTS, "layers", "makespan", "best", iterations="1") == pytest.approx((16 / 4 * 12 / 3) ** 0.5)
+    ten = 1.005 * (8 / 4 * 6 / 3) ** 0.5
+    assert [number(RESULTS, "layers", "makespan", "best", iterations=n) for n in ("10", "100")] == pytest.approx(
+        [ten, 2]
+    )
+    assert number(RESULTS, "hdp", "placed_share", iterations="1") == pytest.approx(0.75)
+    every = RESULTS[(RESULTS["metric"] == "members_placed") & (RESULTS["set"] == "s") & (RESULTS["target"] == "all")]
+    assert every["value"].tolist() == [2.0]
 
 
 def test_what_is_shorter_than_its_bound_is_refused() -> None:

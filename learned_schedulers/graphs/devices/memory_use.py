@@ -54,7 +54,7 @@ class Use(NamedTuple):
     """What m devices hold: of each a list of changes by time, and the bytes after each."""
 
     times: np.ndarray  # (m, 2 R) seconds
-    held: np.ndarray  # (m, 2 R) bytes without weights
+    used: np.ndarray  # (m, 2 R) bytes without weights
     counts: np.ndarray  # (m,) int64 number of changes
     most: np.ndarray  # (m,) at least the most bytes so far
     weights: np.ndarray  # (m,) bytes
@@ -92,9 +92,9 @@ def room(
     ends: (n,) of the operations that are placed; new_weights: bytes of i's weights that are not on the device. Where
     the weights of the operations to come would not find room on any devices, that excess counts, too.
     """
-    own, copies, first = 0.0, 0.0, np.inf
+    produced, copies, first = 0.0, 0.0, np.inf
     for part in range(needs.parts[i], needs.parts[i + 1]):
-        own += needs.sizes[part]
+        produced += needs.sizes[part]
     for k in range(needs.offsets[i], needs.offsets[i + 1]):
         part = needs.read[k]
         if not use.present[part, device]:
@@ -102,43 +102,50 @@ def room(
             first = min(first, ends[needs.owners[part]])
     free, start, excess = needs.memory - use.weights[device] - new_weights, ready, 0.0
     count = use.counts[device]
-    if use.most[device] + copies + own > free:
+    if use.most[device] + copies + produced > free:
         if new_weights > 0:  # they are there from the start
-            use.most[device] = use.held[device, :count].max() if count else 0.0
+            use.most[device] = use.used[device, :count].max() if count else 0.0
             excess = use.most[device] - free
-        start, later = _wait(use.times[device], use.held[device], count, ready, first, copies, own, free)
+        start, later = _wait(use.times[device], use.used[device], count, ready, first, copies, produced, free)
         excess = max(excess, later)
     lacking = use.remaining[0] - needs.weights[i] + new_weights
     for other in range(len(use.counts)):
         most = use.most[other]
         if other == device:
-            most = max(most, (use.held[other, count - 1] if count else 0.0) + copies + own)
+            most = max(most, (use.used[other, count - 1] if count else 0.0) + copies + produced)
         lacking -= needs.memory - use.weights[other] - most
     return start, max(excess, lacking, 0.0)
 
 
 @njit(cache=True, nogil=True)
 def _wait(
-    times: np.ndarray, held: np.ndarray, count: int, ready: float, first: float, copies: float, own: float, free: float
+    times: np.ndarray,
+    used: np.ndarray,
+    count: int,
+    ready: float,
+    first: float,
+    copies: float,
+    produced: float,
+    free: float,
 ) -> tuple[float, float]:
     """When an operation may start, from `ready` on, and the bytes that it then exceeds the free ones by.
 
-    first: when the first copy of what it reads arrives (a transfer does not wait); copies, own: bytes of the copies and
-    of its results.
+    first: when the first copy of what it reads arrives (a transfer does not wait); copies, produced: bytes of the
+    copies, and of its results.
     """
     if not count:
-        return ready, max(copies + own - free, 0.0)
+        return ready, max(copies + produced - free, 0.0)
     begin, until, excess, start = min(first, ready), np.inf, 0.0, -1.0
     for k in range(count - 1, -1, -1):
         if until <= begin:
             break
         if until > times[k]:
             if until > first:
-                excess = max(excess, held[k] + copies - free)
-            if start < 0 and until > ready and held[k] + copies + own > free:
+                excess = max(excess, used[k] + copies - free)
+            if start < 0 and until > ready and used[k] + copies + produced > free:
                 start = until
                 if until == np.inf:
-                    start, excess = ready, max(excess, held[k] + copies + own - free)
+                    start, excess = ready, max(excess, used[k] + copies + produced - free)
         until = times[k]
     return max(start, ready), excess
 
@@ -182,12 +189,12 @@ def occupy(
 @njit(cache=True, nogil=True)
 def _change(use: Use, device: int, time: float, size: float) -> None:
     """Add `size` bytes from `time` on. Most changes are among the last ones, so the place is looked for from there."""
-    times, held, k = use.times[device], use.held[device], use.counts[device]
+    times, used, k = use.times[device], use.used[device], use.counts[device]
     most = use.most[device]
     while k > 0 and (times[k - 1] > time or (size < 0 and times[k - 1] == time)):
-        times[k], held[k] = times[k - 1], held[k - 1] + size
-        most = max(most, held[k])
+        times[k], used[k] = times[k - 1], used[k - 1] + size
+        most = max(most, used[k])
         k -= 1
-    times[k], held[k] = time, (held[k - 1] if k > 0 else 0.0) + size
-    use.most[device] = max(most, held[k])
+    times[k], used[k] = time, (used[k - 1] if k > 0 else 0.0) + size
+    use.most[device] = max(most, used[k])
     use.counts[device] += 1

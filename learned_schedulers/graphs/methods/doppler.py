@@ -89,7 +89,7 @@ class _Reader(nn.Module):
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()
-        self.enter, self.own = Linear(_NUMBERS, settings.width), Linear(_NUMBERS, settings.width)
+        self.enter, self.plain = Linear(_NUMBERS, settings.width), Linear(_NUMBERS, settings.width)
         self.messages = nn.ModuleList([Sage(settings.width) for _ in range(settings.layers)])
 
     def forward(self, graph: Surroundings) -> tuple[Tensor, Tensor]:
@@ -97,7 +97,7 @@ class _Reader(nn.Module):
         x = F.leaky_relu(self.enter(graph.operations), _SLOPE)
         for layer in self.messages:
             x = layer(x, graph)
-        return F.leaky_relu(self.own(graph.operations), _SLOPE), x
+        return F.leaky_relu(self.plain(graph.operations), _SLOPE), x
 
 
 class Policies(nn.Module):
@@ -115,10 +115,10 @@ class Policies(nn.Module):
 
     def forward(self, graph: Surroundings, paths: Paths) -> Read:
         """What both policies read of a graph before an episode."""
-        own, x = self.select_reader(graph)
-        selecting = self.select(torch.cat([own, x, *(_standard(summed(x, path)) for path in paths)], 1)).squeeze(1)
-        own, x = self.place_reader(graph)
-        return Read(selecting, self.of_operation(torch.cat([own, x], 1)), self.of_others(x))
+        plain, x = self.select_reader(graph)
+        selecting = self.select(torch.cat([plain, x, *(_standard(summed(x, path)) for path in paths)], 1)).squeeze(1)
+        plain, x = self.place_reader(graph)
+        return Read(selecting, self.of_operation(torch.cat([plain, x], 1)), self.of_others(x))
 
     def placing(self, read: Read, operations: Tensor, numbers: Tensor, others: Tensor) -> Tensor:
         """(R, m) log-probabilities of the devices for R operations.
@@ -213,8 +213,8 @@ class Doppler:
                 advantage = torch.tensor(advantages(loss), dtype=torch.float32).repeat_interleave(n)
                 devices = np.take_along_axis(episodes.placement, episodes.order, 1).flatten()
                 entropy = -(place.exp() * place).sum(1).mean()
-                taken = select[episodes.chosen] + place[rows, devices]
-                objective = -(advantage * taken).mean() - settings.entropy * remaining * entropy
+                of_decisions = select[episodes.chosen] + place[rows, devices]
+                objective = -(advantage * of_decisions).mean() - settings.entropy * remaining * entropy
             objective.backward()
             torch.nn.utils.clip_grad_norm_(policies.parameters(), 1.0)
             optimiser.step()
@@ -231,8 +231,8 @@ def logs(policies: Policies, read: Read, episodes: Episodes) -> tuple[Tensor, Te
     select = scores - (most + sums.log())[steps]
     order = torch.from_numpy(episodes.order)
     devices = torch.from_numpy(episodes.placement).long().gather(1, order)
-    there = F.one_hot(devices, m).float()[..., None] * read.others[order][:, :, None]  # (S, n, m, width)
-    before = there.cumsum(1) - there
+    summands = F.one_hot(devices, m).float()[..., None] * read.others[order][:, :, None]  # (S, n, m, width)
+    before = summands.cumsum(1) - summands
     place = policies.placing(
         read, order.flatten(), torch.from_numpy(episodes.numbers).flatten(0, 1), before.flatten(0, 1)
     )

@@ -51,8 +51,8 @@ def test_a_whole_schedule_holds_what_the_simulator_says(sizes: tuple[int, int, i
     use = empty(needs, m)
     for i in orders[0]:
         occupy(needs, use, job.delays, i, placements[0, i], needs.weights[i], placements[0], begins, ends)
-    held = [use.held[device, : use.counts[device]].max(initial=0.0) for device in range(m)]
-    np.testing.assert_allclose(held + use.weights, peaks(job, orders[0], placements[0]), rtol=1e-9)
+    used = [use.used[device, : use.counts[device]].max(initial=0.0) for device in range(m)]
+    np.testing.assert_allclose(used + use.weights, peaks(job, orders[0], placements[0]), rtol=1e-9)
     assert use.remaining[0] == pytest.approx(0, abs=1e-9)
 
 
@@ -76,8 +76,8 @@ def test_room_that_is_found_is_kept(sizes: tuple[int, int, int, float], share: f
             return
         ends[i] = free[device] = begins[i] + job.seconds[i]
         occupy(needs, use, job.delays, i, device, needs.weights[i], placement, begins, ends)
-        held = [use.held[d, : use.counts[d]].max(initial=0.0) for d in range(m)]
-        assert (held + use.weights <= job.memory * (1 + 1e-9)).all()
+        used = [use.used[d, : use.counts[d]].max(initial=0.0) for d in range(m)]
+        assert (used + use.weights <= job.memory * (1 + 1e-9)).all()
 
 
 def test_an_operation_goes_where_there_is_room() -> None:
