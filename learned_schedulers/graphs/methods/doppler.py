@@ -58,7 +58,7 @@ class Settings(GraphMethodSettings):
     width: Positive = 32  # 128 in the paper
     layers: Positive = 3  # of messages; 6 in the paper
     samples: Positive = 10  # episodes between two steps of the optimiser
-    imitations: Annotated[int, Field(ge=0)] = 20  # steps of stage I
+    imitations: Annotated[int, Field(ge=0)] = 100  # steps of stage I
     learning_rate: Annotated[float, Field(gt=0)] = 3.0e-3  # it falls linearly to 0
     entropy: Annotated[float, Field(ge=0)] = 0.01  # weight at first; it falls to 0
 
