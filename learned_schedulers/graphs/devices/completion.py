@@ -55,7 +55,7 @@ class Lead:
         """Urgency by the longest path to the end, as HEFT's, mixed with `by_number`, a share, of the graph's own order.
 
         reluctance: of all operations; by default 0 where memory is unlimited, otherwise 0.3, because every copy of a
-        result takes memory (the best of seven on the development graphs).
+        result takes memory (the best of five on the development graphs).
         """
         n, ranks = len(problem), _upward_ranks(problem.arrays)
         ranks = ranks / max(float(ranks.max(initial=0.0)), np.finfo(float).tiny)
@@ -94,7 +94,10 @@ class Completion:
         self._graph, self._needs = problem.arrays, Needs.of(problem)
 
     def __call__(self, decisions: Decisions) -> Evaluated:
-        """S schedules and their costs, in O(S x (n + E) x devices) and the time to sort."""
+        """S schedules and their costs, in O(S x (n + E) x devices) and the time to sort.
+
+        Where memory is limited, an operation that finds it nearly full also looks through the device's changes so far.
+        """
         problem = self.problem
         orders = np.empty(decisions.devices.shape, np.int32)
         placements = np.empty(decisions.devices.shape, np.int32)

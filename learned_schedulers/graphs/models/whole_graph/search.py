@@ -56,8 +56,13 @@ class State:
 
 def begin(problem: Problem, evaluations: int) -> tuple[State, np.ndarray]:
     """The best state of at most that many of LEADS, where all operations are open, and the costs of each, (e,)."""
-    states = [State.begin(Completion(problem, Lead.of(problem, *lead))) for lead in LEADS[: max(evaluations, 1)]]
-    return min(states, key=lambda state: state.loss), np.concatenate([state.evaluated.costs for state in states])
+    undecided = Decisions.open(len(problem))
+    completions = [Completion(problem, Lead.of(problem, *lead)) for lead in LEADS[: max(evaluations, 1)]]
+    schedules = [completion(undecided) for completion in completions]
+    loss = [float(losses(*pair)[0]) for pair in zip(completions, schedules, strict=True)]
+    best = int(np.argmin(loss))
+    state = State(Surroundings.of(completions[best]), undecided, schedules[best], loss[best])
+    return state, np.concatenate([schedule.costs for schedule in schedules])
 
 
 @dataclass(frozen=True)
