@@ -25,6 +25,8 @@ def claims() -> Iterator[Claim]:
     v100 = {"experiment": "fusion_accelerators", "target": "v100"}
     yield Claim("go_gain_fusion_v100", ">= 0.33", ratio("separate", **v100), "gain")
     yield Claim("go_gain_fusion_v100_over_priority", "> 0", ratio("priority_fusion", **v100), "gain")
+    agreement = row_of("fusion_on_gpu", set="all", method="fused", target="stream", metric="agreement")
+    yield Claim("fusion_cost_agreement_on_gpu", "> 0.5", agreement | {"judge": "fusion_cost"})
     for name, peer in (("", "go_joint_separate"), ("_over_untaught", "go_joint_untaught")):
         yield Claim(f"go_gain_fusion_joint{name}", "> 0", ratio(peer, "go_joint", "fusion_joint", "all"), "gain")
     # TorchInductor's fusion decided from outside, by run time; what XLA fuses on a CPU, by our rule.

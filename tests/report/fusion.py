@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pipeline.collection.page.collection import COLLECTION
+from pipeline.fusion.page.gpu import ON_GPU
 from pipeline.fusion.page.shared import ACCELERATORS, DEVELOPMENT, FUSION, INDUCTOR, JOINT
 from pipeline.fusion.tables import FUSED_OPERATIONS
 from pipeline.lab import claims
@@ -18,7 +19,7 @@ from tests.report.made import PARAMS, results
 
 REAL = load().on_graphs
 NAMES = [FUSION, JOINT, DEVELOPMENT, ACCELERATORS]
-PUBLISHED = [*NAMES, INDUCTOR, COLLECTION, "xla_fusions"]
+PUBLISHED = [*NAMES, INDUCTOR, COLLECTION, "xla_fusions", ON_GPU]
 TARGETS = {
     **dict.fromkeys((FUSION, DEVELOPMENT), ("alone",)),
     JOINT: ("pcie", "nvlink", "all"),
@@ -125,6 +126,30 @@ def agreeing() -> Rows:
     return [{**place, "method": "xla_cpu", "metric": "agreeing_share", "value": 1.0}]
 
 
+def on_gpu() -> Rows:
+    """Two networks, and all: what is expected, and what a stream and a CUDA graph take."""
+    rows: Rows = []
+    for name, k in {"lstm few": 1, "lstm many": 2, "all": 3}.items():
+        place = {"experiment": ON_GPU, "set": name, "method": "fused", "seed": "all"}
+        ratio = {"metric": "seconds_ratio", "comparison": "ratio", "baseline": "separate"}
+        for target, value in {"expected": 0.125, "kernels": 0.25, "stream": 0.375, "graph": 0.5}.items():
+            judge = "fusion_cost" if target == "expected" else "hardware"
+            rows.append({**place, **ratio, "target": target, "judge": judge, "value": k * value})
+    of_all = {"experiment": ON_GPU, "set": "all", "method": "fused", "seed": "all", "low": np.nan, "high": np.nan}
+    for target, value in {"kernels": 0.875, "stream": 0.75, "graph": 0.625}.items():
+        agreement = {"metric": "agreement", "judge": "fusion_cost", "value": value}
+        rows += [{**of_all, "target": target, **agreement}]
+    for target in ("stream", "graph"):
+        rows.append({**of_all, "target": target, "metric": "launch_seconds", "value": 4.9e-6})
+    rows += [
+        {**of_all, "target": "kernels", "metric": metric, "value": 1.1e-6} for metric in ("least_seconds", "slope")
+    ]
+    for method, kernels in {"separate": 306.0, "fused": 23.0}.items():
+        counted = {"set": "lstm few", "target": "kernels", "metric": "kernels", "method": method, "value": kernels}
+        rows.append({**of_all, **counted})
+    return rows
+
+
 def by_graph() -> Rows:
     """Rows of `parts`: the default's seconds, methods over it, kernels."""
     rows: Rows = []
@@ -184,7 +209,7 @@ def trained() -> pd.DataFrame:
 
 def evidence(*experiments: str) -> Evidence:
     """Evidence of these published experiments alone."""
-    rows = [row for name in NAMES for row in fused(name)] + compiled() + collected() + agreeing()
+    rows = [row for name in NAMES for row in fused(name)] + compiled() + collected() + agreeing() + on_gpu()
     measured = results([row for row in rows if row["experiment"] in experiments])
     shown = {name: REAL[name].model_dump(mode="json") for name in NAMES}
     params = PARAMS | {"experiments": PARAMS["experiments"] | shown}

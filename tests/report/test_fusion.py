@@ -13,7 +13,8 @@ from PIL import Image
 from learned_schedulers.figures import render
 from pipeline.collection.page import collection
 from pipeline.collection.page.collection import COLLECTION
-from pipeline.fusion.page import answers, compiler, learning, pictures, plans
+from pipeline.fusion.page import answers, compiler, gpu, learning, pictures, plans
+from pipeline.fusion.page.gpu import ON_GPU
 from pipeline.fusion.page.shared import ACCELERATORS, FUSION, INDUCTOR, JOINT, duration
 from pipeline.lab.claims import declared
 from pipeline.lab.page import build
@@ -31,6 +32,7 @@ COMMANDS = {
     ACCELERATORS: "snakemake data/published/fusion_accelerators.done",
     JOINT: "snakemake data/published/fusion_joint.done",
     INDUCTOR: "python -m benchmarks.inductor",
+    ON_GPU: "python -m benchmarks.xla_on_gpu",
     COLLECTION: "python -m benchmarks.data_collection",
 }
 
@@ -84,6 +86,15 @@ def test_accelerators_have_a_column_each() -> None:
     saved = cost("go_fusion") / cost("separate") - 1
     assert cells(against_none, "GO's fusion")["V100"] == f"{100 * saved:+.2f}%"
     assert cells(small, "GO's fusion")["T4"] == f"{100 * (cost('go_fusion') / 0.5 - 1):+.2f}%"
+
+
+def test_a_gpu_is_beside_what_the_cost_expects() -> None:
+    shown = gpu.section(FULL)
+    line = cells(shown["table"], "`lstm`, one sample")
+    assert list(line.values())[1:3] == ["306", "23"]
+    assert [line[name] for name in ("Expected", "Run as a CUDA graph")] == ["0.125", "0.500"]
+    assert shown["saved"]["expected"] == "62.5%" and shown["seconds"]["stream"] == "4.9 µs"
+    assert shown["agreement"] == {"kernels": "0.88", "stream": "0.75", "graph": "0.62"}
 
 
 def test_joint_tasks_are_shown_on_both_links() -> None:

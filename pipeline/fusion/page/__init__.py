@@ -14,6 +14,7 @@ PAGE = Page(
     experiments=(
         "fusion",
         "fusion_accelerators",
+        "fusion_on_gpu",
         "fusion_joint",
         "fusion_development",
         "inductor",
@@ -23,6 +24,7 @@ PAGE = Page(
         "pictures",
         "answers",
         "plans",
+        "gpu",
         "learning",
         "compiler",
     ),

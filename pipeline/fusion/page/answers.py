@@ -27,6 +27,7 @@ QUESTIONS = {  # by claim
     "go_gain_fusion_v100_over_priority": Question(
         "On a V100's roofline: are its plans faster than priority fusion's?", fine
     ),
+    "fusion_cost_agreement_on_gpu": Question("On a GPU: does the cost rank networks by what XLA's fusion saves?", two),
     "go_gain_fusion_joint": Question(
         "Four devices: are all three tasks together faster than one after the other?", fine
     ),

@@ -23,9 +23,9 @@ def over(row: Row | None) -> str:
     return spread(row, lambda ratio: f"{100 * (ratio - 1):+.2f}%", lambda ratio: f"{100 * (ratio - 1):+.2f}")
 
 
-def duration(seconds: float) -> str:
+def duration(seconds: float, digits: int = 4) -> str:
     """A time in its natural unit: `13 µs`, `4.2 ms`, `13 s`."""
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= size:
-            return f"{seconds / size:.4g} {unit}"
-    return f"{seconds / 1e-6:.4g} µs"
+            return f"{seconds / size:.{digits}g} {unit}"
+    return f"{seconds / 1e-6:.{digits}g} µs"
