@@ -1,7 +1,7 @@
 """Schedules of another method that fit the memory of the target, either unchanged or repaired by the one repair step.
 
 Methods that know nothing of memory get the same chance as those that do. The method's schedules are tried in the order
-of their costs on the target; the number of repairs is limited.
+of their costs on the target; the number of repairs is limited. If none can be repaired, the best one is squeezed.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from learned_schedulers.graphs.method_settings import GraphEntry, GraphMethodSet
 from learned_schedulers.graphs.methods import UNSUPPORTED, Budget, Proposals
 from learned_schedulers.graphs.methods.rules.proposing import proposed
 from learned_schedulers.graphs.methods.rules.repair import fits, repaired
+from learned_schedulers.graphs.methods.rules.squeeze import squeezed
 from learned_schedulers.graphs.problems.problem import Problem
 
 
@@ -53,7 +54,8 @@ class Repaired:
             return proposals
         problem_on_target, repairs = self._target.draws[0], 0
         chosen = []
-        for s in np.argsort(self._target.seconds(proposals.orders, proposals.placements), kind="stable"):
+        by_cost = np.argsort(self._target.seconds(proposals.orders, proposals.placements), kind="stable")
+        for s in by_cost:
             schedule = proposals.orders[s], proposals.placements[s]
             if fits(problem_on_target, *schedule):
                 chosen.append(schedule)
@@ -62,11 +64,14 @@ class Repaired:
                 mended = repaired(problem_on_target, schedule[1])
                 if mended is not None:
                     chosen.append(mended)
+        if not chosen and len(by_cost):
+            schedule_of_best = squeezed(problem_on_target, proposals.placements[by_cost[0]], rng)
+            chosen = [] if schedule_of_best is None else [schedule_of_best]
         if not chosen:
             return Proposals.unsupported(
                 len(problem),
                 f"no schedule of {self._settings.of.method} fits devices of {problem_on_target.memory:g} bytes, "
-                "repaired or not",
+                "repaired, squeezed or not",
             )
         orders, placements = (np.stack(part) for part in zip(*chosen, strict=True))
         return proposed(self._target, orders, placements, began)

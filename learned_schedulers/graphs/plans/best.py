@@ -20,6 +20,7 @@ from learned_schedulers.graphs.methods import Budget, make
 from learned_schedulers.graphs.methods.annealing import annealed
 from learned_schedulers.graphs.methods.rules.ordering import ordered
 from learned_schedulers.graphs.methods.rules.repair import fits, repaired
+from learned_schedulers.graphs.methods.rules.squeeze import squeezed
 from learned_schedulers.graphs.models import SHIPPED
 from learned_schedulers.graphs.models.whole_graph import SHIPPED as SHIPPED_GO
 from learned_schedulers.graphs.problems.problem import Problem
@@ -162,7 +163,8 @@ def _best(
     for s in by_cost:
         if fits(problem, orders[s], placements[s]):
             return Trial(method, orders[s], placements[s], float(costs[s]))
-    schedule = repaired(problem, placements[by_cost[0]], groups)
+    best = placements[by_cost[0]]
+    schedule = repaired(problem, best, groups) or squeezed(problem, best, np.random.default_rng(0), groups)
     if schedule is None:
         return Trial(method, message="none of its schedules fits the memory")
     order, placement = schedule

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from learned_schedulers.graphs.devices.completion import earliest_finish
+from learned_schedulers.graphs.devices.limits import limited
 from learned_schedulers.graphs.devices.simulator import makespans, peaks, starts
 from learned_schedulers.graphs.methods.contiguous import split
 from learned_schedulers.graphs.methods.rules.listing import listed
 from learned_schedulers.graphs.methods.rules.ordering import by_times, ordered
 from learned_schedulers.graphs.methods.rules.proposing import curve
 from learned_schedulers.graphs.methods.rules.repair import fits, repaired
+from learned_schedulers.graphs.methods.rules.squeeze import squeezed
 from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
 from tests.graphs.problems import drawn
 
@@ -146,6 +148,23 @@ def test_heft_is_the_rule_that_it_says(seed: int) -> None:
     )
     placement, begins = earliest_finish(whole)
     assert (placement.tolist(), begins.tolist()) == slow_heft(whole)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_squeezed_placement_fits_and_keeps_groups(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    problem = limited(drawn.problem(rng, 60, 4, 0.1))
+    placement, groups = np.zeros(60, np.int32), np.arange(60) // 2
+    schedule = squeezed(problem, placement, rng, groups)
+    assert schedule is not None and fits(problem, *schedule)
+    assert (schedule[1][::2] == schedule[1][1::2]).all()  # groups stay together
+    assert np.isfinite(makespans(problem, *(part[None] for part in schedule))).all()
+
+
+def test_nothing_is_squeezed_into_less_than_one_operation_needs() -> None:
+    problem = drawn.problem(np.random.default_rng(0), 20, 3, 0.1)
+    tiny = replace(problem, memory=0.5 * float((problem.weights + problem.sizes).max()))
+    assert squeezed(tiny, np.zeros(20, np.int32), np.random.default_rng(0)) is None
 
 
 def test_a_repaired_placement_fits_and_one_that_fits_stays() -> None:

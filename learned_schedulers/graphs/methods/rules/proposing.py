@@ -13,6 +13,7 @@ from learned_schedulers.graphs.devices.evaluation import Evaluated
 from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.methods import Proposals
 from learned_schedulers.graphs.methods.rules.repair import repaired
+from learned_schedulers.graphs.methods.rules.squeeze import squeezed
 from learned_schedulers.graphs.problems.problem import Problem
 
 
@@ -28,12 +29,16 @@ def proposed(visible_target: Target, orders: np.ndarray, placements: np.ndarray,
 def placed(problem: Problem, placements: np.ndarray, began: float) -> Proposals:
     """Proposals from P placements, (P, n): repaired where they exceed the memory, and ordered by the one rule.
 
-    Placements that cannot be repaired are left out; the result is unsupported if none is left.
+    Placements that cannot be repaired are left out. If none is left, the first one is squeezed (rules/squeeze.py); the
+    result is unsupported if this fails too.
     """
     schedules = [schedule for row in placements if (schedule := repaired(problem, row)) is not None]
+    if not schedules and (schedule := squeezed(problem, placements[0], np.random.default_rng(0))) is not None:
+        schedules = [schedule]
     if not schedules:
         return Proposals.unsupported(
-            len(problem), f"the placement needs more than the {problem.memory:g} bytes of a device, repaired or not"
+            len(problem),
+            f"the placement needs more than the {problem.memory:g} bytes of a device, repaired, squeezed or not",
         )
     orders, fitting = (np.stack(part) for part in zip(*schedules, strict=True))
     return proposed(Target((problem,)), orders, fitting, began)
