@@ -21,6 +21,8 @@ def claims() -> Iterator[Claim]:
         "devices", set="unseen_small", target="proxy", method="cp_sat", metric="proven_optimal_share", judge="simulator"
     )
     yield Claim("devices_share_proven_optimal_50", ">= 0.9", proven)
+    excluded = row_of("excluded_optimum", set="unseen_small", target="proxy", metric="excluded_share")
+    yield Claim("devices_optimum_excluded_share", "<= 0.05", excluded | {"method": "list_scheduling"})
     small = {"set": "unseen_small"}  # the operator's networks are for up to 50 operations
     learned = unseen | small | {"method": "projected_slots", "baseline": "list_scheduling", "target": "proxy"}
     yield Claim("devices_gain_operator_over_list", "> 0", learned | {"decoder": "best"}, "gain")

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from learned_schedulers.figures import render
-from pipeline.devices.page import comparison
+from pipeline.devices.page import comparison, reach
 from pipeline.lab import published
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import label
@@ -115,3 +115,21 @@ def test_the_papers_figures_are_beside_ours(name: str) -> None:
     line = next(cells for cells in shown.lines if cells[0] == label(name))
     assert line[2] == {"gflownet": "2.71", "list_scheduling": "2.74"}[name]
     assert line[1].startswith({"gflownet": "-", "list_scheduling": "3.25"}[name])
+
+
+def test_excluded_optima_are_counted_and_completions_compared() -> None:
+    place = {"experiment": "excluded_optimum", "set": "unseen_small", "method": "list_scheduling", "seed": "all"}
+    proxy = place | {"target": "proxy", "low": np.nan, "high": np.nan}
+    excluded = [
+        proxy | {"metric": "excluded_share", "value": 0.125, "n": 8},
+        proxy | {"metric": "decided", "value": 8.0, "n": 10},
+    ]
+    excluded += [
+        place | {"target": link, "method": method, "metric": "gap", "baseline": "annealing", "value": 0.5, "n": 10}
+        for link, method in product(("pcie", "nvlink"), ("list_scheduling", "insertion", "completion"))
+    ]
+    shown = reach.section(Evidence(PARAMS, results(excluded), {}))
+    assert (shown["graphs"], shown["decided"], shown["excluded"], shown["share"]) == ("10", "8", "1", "12.5%")
+    assert next(line[0] for line in shown["gaps"].lines) == label("list_scheduling")
+    assert all(cell.startswith("50.0%") for line in shown["gaps"].lines for cell in line[1:])
+    assert "`python -m benchmarks.excluded_optimum`" in page(evidence())

@@ -14,6 +14,7 @@ PAGE = Page(
     experiments=(
         "devices",
         "devices_quick",
+        "excluded_optimum",
     ),
-    sections=("comparison",),
+    sections=("comparison", "reach"),
 )
