@@ -9,8 +9,8 @@ for the graphs of `unseen_small` (up to 50 operations, four devices), in three s
 3. If it is shorter than those drawn, CP-SAT looks for one as short in which no device idles while an operation is
    ready. Every such schedule is one of list scheduling for some priorities; if there is none, the optimum is excluded.
 
-Run times are whole steps, 2,000 of them in the sum: a fifth of a percent of a
-schedule on four devices. CP-SAT has limits of its deterministic time.
+Run times are whole steps, 2,000 of them in the sum: a fifth of a percent of a schedule on four devices. CP-SAT has
+limits of its deterministic time.
 
 With transfers (`pcie`, `nvlink`) no optimum can be proven. There the best of 2,000 drawn priorities is compared with
 the best that annealing of orders and placements knows, which can reach every schedule: of list scheduling, which does
@@ -143,14 +143,18 @@ def with_transfers(problem: Problem, rng: np.random.Generator) -> dict[str, floa
     unseen = listed(problem, priorities, np.full(WITH_TRANSFERS, problem.devices))
     best = {"list_scheduling": float(makespans(problem, *unseen).min())}
     urgencies = priorities / priorities.max(1, keepdims=True)
-    inserted = [
-        Completion(problem, Lead(each, np.zeros(len(problem))))(Decisions.open(len(problem))) for each in urgencies
-    ]
-    shortest_inserted = min(inserted, key=lambda evaluated: float(evaluated.seconds[0]))
-    best["insertion"] = float(shortest_inserted.seconds[0])
-    temperatures = best["insertion"] * np.geomspace(0.01, 0.0005, MOVES)
-    schedule = shortest_inserted.orders[0], shortest_inserted.placements[0]
-    costs, _, _ = annealed(Target((problem,)), *schedule, best["insertion"], temperatures, rng, 1)
+    reluctances = {"insertion": np.zeros(WITH_TRANSFERS), "completion": rng.choice(RELUCTANCES, WITH_TRANSFERS)}
+    for method, of_draw in reluctances.items():
+        leads = [
+            Lead(urgency, np.full(len(problem), reluctance))
+            for urgency, reluctance in zip(urgencies, of_draw, strict=True)
+        ]
+        schedules = [Completion(problem, lead)(Decisions.open(len(problem))) for lead in leads]
+        start = min(schedules, key=lambda evaluated: float(evaluated.seconds[0]))
+        best[method] = float(start.seconds[0])
+    temperatures = best["completion"] * np.geomspace(0.01, 0.0005, MOVES)
+    schedule = start.orders[0], start.placements[0]
+    costs, _, _ = annealed(Target((problem,)), *schedule, best["completion"], temperatures, rng, 1)
     return best | {"annealing": float(min(costs.min(), *best.values()))}
 
 

@@ -28,6 +28,17 @@ def claims() -> Iterator[Claim]:
             drawn, plain = (ratio(method, peer, target=target) for method in ("gflownet_drawn", "gflownet"))
             yield Claim(f"devices_gain_over_{name}_{target}", "> 0", drawn, "gain")
             yield Claim(f"devices_gain_over_{name}_{target}_as_in_paper", "> 0", plain, "gain")
+    # Graphs of the paper's sizes, networks trained to the end; drawn targets with schedules on few devices kept, too.
+    sizes = {"experiment": "gflownet_paper_sizes", "set": "paper_sizes"}
+    for target in ("proxy", "noisy", "bandwidth", "latency"):
+        for name, peer in (("list", "list_scheduling"), ("randomised_list", "randomised_list")):
+            drawn = ratio("gflownet_drawn", peer, target=target, decoder="spread", **sizes)
+            plain = ratio("gflownet", peer, target=target, **sizes)
+            yield Claim(f"gflownet_paper_sizes_gain_over_{name}_{target}", "> 0", drawn, "gain")
+            yield Claim(f"gflownet_paper_sizes_gain_over_{name}_{target}_as_in_paper", "> 0", plain, "gain")
+    flat = row_of("gflownet_paper_sizes", set="development", metric="curve_change")
+    for method, name in (("gflownet", ""), ("robust", "_robust"), ("ppo", "_ppo")):
+        yield Claim(f"gflownet_curve_flat{name}", "<= 0.005", flat | {"method": method})
     for target in ("bandwidth", "latency"):
         row = ratio("gflownet_on_target", "heft", target=target)
         yield Claim(f"devices_gain_over_heft_known_target_{target}", "> 0", row, "gain")

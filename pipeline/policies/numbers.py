@@ -1,7 +1,8 @@
 """Task `policies`: as `devices`, and every method against peers, by seed; the effect of a GFlowNet's temperature.
 
 Further columns of table `results`: `baseline` names a peer; metric `makespan`, ratio; metric `diversity`, difference;
-metric `rank_correlation`: of the temperature sigma with the diversity and with the mean speedup of kept schedules.
+metric `rank_correlation`: of the temperature sigma with the diversity and with the mean speedup of kept schedules;
+metric `curve_change`: of set `development`, by network.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pipeline.lab.clusters import ClusterBootstrap
 from pipeline.lab.evaluation import Evaluation, GraphInputs
 from pipeline.lab.makespans import BEST, JUDGE, LIST, PROXY, Scheduled, Table, scheduled_methods
 from pipeline.lab.makespans import evaluate as evaluate_makespans
-from pipeline.lab.rows import Quantity, Row, of_seed, over_families, results
+from pipeline.lab.rows import Quantity, Row, of_seed, over_families, results, row
 
 SIGMA = "sigma"
 
@@ -39,7 +40,28 @@ def evaluate(inputs: GraphInputs) -> Evaluation:
             if target == PROXY:
                 rows += _distances(on_target_place, distances[distances["graph_set"] == name], members, bootstrap)
                 rows += _by_temperature(on_target_place, scheduled, methods, bootstrap)
+    rows += _changes(inputs)
     return Evaluation(pd.concat([base.results, results(rows)], ignore_index=True), base.parts)
+
+
+def _changes(inputs: GraphInputs) -> Iterator[Row]:
+    """What the last doubling of the steps changed of each network, on development graphs, with the seeds' range."""
+    history = inputs.frames.get("policy_history")
+    if history is None:  # the experiment has no networks of its own
+        return
+    history = history[history["split"] == "development"]
+    for model, trainings in history.groupby("model", sort=True):
+        changes = [_change(of_seed) for _, of_seed in trainings.groupby("seed", sort=True)]
+        place = inputs.place("development", method=str(model), target=PROXY, seed="all")
+        numbers = (float(np.mean(changes)), min(changes), max(changes), len(changes))
+        yield row(place, "curve_change", *numbers, over="seeds")
+
+
+def _change(history: pd.DataFrame) -> float:
+    """Of the mean speedup, as a share: the eighth of the steps before the half, and the last eighth."""
+    share = history["step"] / history["step"].max()
+    before, last = (history.loc[(share > end - 0.125) & (share <= end), "mean"].mean() for end in (0.5, 1.0))
+    return float(abs(last / before - 1))
 
 
 def _against(

@@ -15,7 +15,13 @@ class Policies(OnGraphs):
 
     drawn: ClassVar[tuple[str, ...]] = SCHEDULES
     history: ClassVar[str | None] = "policy_history"
-    reads: ClassVar[tuple[str, ...]] = ("graphs", "graph_candidates", "makespans", "schedule_distances")
+    reads: ClassVar[tuple[str, ...]] = (
+        "graphs",
+        "graph_candidates",
+        "makespans",
+        "schedule_distances",
+        "policy_history",
+    )
     key_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("makespan", "list_scheduling"),)
 
     task: Literal["policies"]

@@ -21,7 +21,9 @@ SETS = {
     "gflownet": ["unseen_real", "unseen_synthetic", "unseen_large"],
     "gflownet_one_graph": ["one_graph"],
     "gflownet_small_graph": ["one_small_graph"],
+    "gflownet_paper_sizes": ["paper_sizes"],
 }
+STRENGTHS = [f"{kind}_{strength}" for kind in ("bandwidth", "latency") for strength in ("0.03", "0.3", "3")]
 OF_SMALL = ["list_scheduling", "randomised_list", "gflownet", "gflownet_every_step"]
 SIGMAS = {"gflownet": 0.005, "gflownet_warm": 0.02, "gflownet_hot": 0.1}
 GRAPHS = ["in_tree_7_on_3", "independent_5_on_3"]
@@ -39,7 +41,8 @@ def cost(method: str) -> float:
 def compared(experiment: str) -> list[dict[str, Any]]:
     """Rows of results of one experiment."""
     rows: list[dict[str, Any]] = []
-    every = product(SETS[experiment], TARGETS, methods(experiment), ("best", "spread"))
+    targets = [*TARGETS, *STRENGTHS] if experiment == "gflownet_paper_sizes" else TARGETS
+    every = product(SETS[experiment], targets, methods(experiment), ("best", "spread"))
     for name, target, method, rule in every:
         of_method: dict[str, Any] = {"experiment": experiment, "set": name, "target": target, "method": method}
         of_method |= {"decoder": rule, "judge": "simulator", "dependencies": "none"}
@@ -120,10 +123,16 @@ def tables() -> dict[str, pd.DataFrame]:
     return {name: pd.DataFrame(rows) for name, rows in frames.items()}
 
 
+def changed() -> list[dict[str, Any]]:
+    """What the last doubling of the steps changed."""
+    place = {"experiment": "gflownet_paper_sizes", "set": "development", "metric": "curve_change", "target": "proxy"}
+    return [place | {"method": model, "value": 0.0025} for model in ("gflownet", "robust", "ppo")]
+
+
 def rows_of(experiment: str) -> list[dict[str, Any]]:
     """Rows of a published experiment."""
     rows = exact() if experiment == "exact_flow" else compared(experiment)
-    rows += correlated() if experiment == "gflownet" else []
+    rows += correlated() if experiment == "gflownet" else changed() if experiment == "gflownet_paper_sizes" else []
     return [row for row in rows if row["experiment"] == experiment]
 
 

@@ -17,7 +17,7 @@ from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import label, set_label
 from pipeline.lab.page.tables import Table
 from pipeline.lab.rows import results
-from pipeline.policies.page import answers, exactness, gains, generalisation, paper_tables, temperature
+from pipeline.policies.page import answers, exactness, gains, generalisation, paper_sizes, paper_tables, temperature
 from pipeline.policies.page.shared import gain, with_extensions
 from tests.report import made, policies
 from tests.report.policies import METHODS, PUBLISHED, SETS, cost
@@ -27,6 +27,7 @@ HEADINGS = {
     "gflownet": ("### Gains: unseen real graphs", "### Table 2: unseen", "## Good or diverse"),
     "gflownet_one_graph": ("methods called *long*",),
     "gflownet_small_graph": ("### The paper's network against",),
+    "gflownet_paper_sizes": ("## On the paper's sizes", "### What is saved against each"),
 }
 
 
@@ -56,7 +57,7 @@ def test_everything_that_was_published_is_shown() -> None:
     for heading in chain.from_iterable(HEADINGS.values()):
         assert heading in text
     assert drawn == set(re.findall(r"\(figures/(.*?)\.png\)", text)) == {
-        "policies_sigma", "policies_exactness", "policies_probabilities",
+        "policies_sigma", "policies_exactness", "policies_probabilities", "policies_over_strength",
         "policies_gantt_gflownet_1", "policies_gantt_gflownet_2",
         "policies_gantt_gflownet_one_graph_1", *(f"policies_training_{name}" for name in SETS),
     }  # fmt: skip
@@ -68,7 +69,7 @@ def test_every_figure_can_be_drawn() -> None:
         assert render(draw())[:4] == b"\x89PNG"
 
 
-@pytest.mark.parametrize("missing", ["gflownet", "gflownet_one_graph", "exact_flow"])
+@pytest.mark.parametrize("missing", ["gflownet", "gflownet_one_graph", "exact_flow", "gflownet_paper_sizes"])
 def test_a_section_whose_numbers_are_missing_is_left_out(missing: str) -> None:
     text, drawn = page(policies.evidence(*(name for name in PUBLISHED if name != missing)))
     for experiment, headings in HEADINGS.items():
@@ -205,3 +206,11 @@ def test_extensions_of_the_main_experiment_are_shown_with_it() -> None:
         ["ppo", "none", 4.0],
         ["gflownet_uniform", "gflownet", 2.0],
     ]
+
+
+def test_graphs_of_the_papers_sizes_have_the_papers_tables_and_a_curve() -> None:
+    shown = paper_sizes.section(FULL)
+    assert cells(shown["targets"], "GFlowNet")["latency"] == f"{3 / cost('gflownet'):.2f}"
+    assert "pcie" not in shown["targets"].head and len(shown["gains"]) == 2
+    assert [line[1][:5] for line in shown["flat"].lines] == ["0.25%"] * 3
+    assert set(shown["figures"]) == {"policies_over_strength", "policies_training_gflownet_paper_sizes"}

@@ -128,6 +128,7 @@ SETS = {
     "compiled_test": "GCC 7.3, order before scheduling",
     "shuffled_test": "GCC 7.3, random order",
     "unseen_real": "unseen real graphs, 25 to 1,000 operations",
+    "paper_sizes": "unseen real graphs, 12 to 128 operations",
     "unseen_small": "unseen graphs of up to 50 operations",
     "unseen_synthetic": "unseen synthetic graphs, 50 operations",
     "unseen_large": "unseen synthetic graphs, 1,000 operations",

@@ -84,6 +84,13 @@ def of_each_set(kind):
     return lambda w: expand(path(kind).replace("{experiment}", w.experiment), graph_set=experiment_of(w).sets)
 
 
+def tables_to_evaluate(w):
+    """The tables that the task reads: of each set, or of each training."""
+    chosen = experiment_of(w)
+    of_sets = [file for kind in chosen.reads if kind != chosen.history for file in of_each_set(kind)(w)]
+    return of_sets + (network_files(w.experiment, chosen.history) if chosen.history in chosen.reads else [])
+
+
 def compared_with(key):
     """Methods that the experiment's numbers are compared with, if it names any, as a function of the wildcards."""
     return lambda w: getattr(experiment_of(w), key, [])
@@ -130,7 +137,7 @@ rule judge_graphs:
 rule evaluate_graphs:
     input:
         src=lambda w: src("evaluate_graphs", f"pipeline.{experiment_of(w).task}.numbers"),
-        tables=lambda w: [file for kind in experiment_of(w).reads for file in of_each_set(kind)(w)],
+        tables=tables_to_evaluate,
         strengths=lambda w: FROZEN_TARGETS if experiment_of(w).frozen_table == FROZEN_TARGETS else [],
     output:
         results=path("results"),

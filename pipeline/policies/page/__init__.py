@@ -14,6 +14,7 @@ PAGE = Page(
     ),
     experiments=(
         "gflownet",
+        "gflownet_paper_sizes",
         "gflownet_uniform",
         "gflownet_large",
         "gflownet_one_graph",
@@ -24,6 +25,7 @@ PAGE = Page(
     ),
     sections=(
         "answers",
+        "paper_sizes",
         "paper_tables",
         "gains",
         "temperature",

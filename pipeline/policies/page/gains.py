@@ -25,12 +25,12 @@ def section(evidence: Evidence) -> dict[str, Any]:
         peers = evidence.settings(experiment).get("peers", ())
         for name in sets(evidence, experiment):
             rows = of_set(evidence, experiment, name)
-            tables = {text: _gains(rows, peers, methods(evidence), rule) for rule, text in RULES.items()}
+            tables = {text: over_peers(rows, peers, methods(evidence), rule) for rule, text in RULES.items()}
             shown[set_label(name)] = {text: of_rule for text, of_rule in tables.items() if of_rule}
     return {"sets": {title: tables for title, tables in shown.items() if tables}}
 
 
-def _gains(rows: pd.DataFrame, peers: list[str], order: list[str], rule: str) -> Table:
+def over_peers(rows: pd.DataFrame, peers: list[str], order: list[str], rule: str) -> Table:
     """A line for each GFlowNet and peer, a column for each target."""
     ratios = rows[(rows["metric"] == "makespan") & (rows["comparison"] == "ratio") & (rows["decoder"] == rule)]
     ratios = ratios[ratios["baseline"].isin(peers) & ratios["method"].str.startswith("gflownet")]

@@ -38,11 +38,11 @@ def section(evidence: Evidence) -> dict[str, Any]:
     synthetic, order = of_set(evidence, UNSEEN, SYNTHETIC), methods(evidence)
     return {
         "seeds": len(evidence.settings(UNSEEN).get("seeds", ())),
-        "table_1": _targets(first, paper.TABLE_1, order),
+        "table_1": on_targets(first, paper.TABLE_1, order),
         "diversity_1": _diversity(first, order, paper.DIVERSITY_1),
-        "table_2": _proxy(synthetic, order),
-        "targets_2": _targets(synthetic, {}, order),
-        "table_3": _targets(real, paper.TABLE_3, order, evidence.of(THIS_MACHINE)),
+        "table_2": on_proxy(synthetic, order),
+        "targets_2": on_targets(synthetic, {}, order),
+        "table_3": on_targets(real, paper.TABLE_3, order, evidence.of(THIS_MACHINE)),
         "diversity_3": _diversity(real, order, {}),
     }
 
@@ -51,7 +51,7 @@ def _lines(rows: pd.DataFrame, order: list[str]) -> list[Line]:
     return lines(rows, ["method"], {"method": order}, {"metric": "speedup", **KEPT})
 
 
-def _targets(
+def on_targets(
     rows: pd.DataFrame, numbers: dict[str, dict[str, float]], order: list[str], executed: pd.DataFrame | None = None
 ) -> Table:
     """Our speedups and the paper's.
@@ -94,9 +94,9 @@ def _diversity(rows: pd.DataFrame, order: list[str], numbers: dict[str, float]) 
     return table([METHOD, chains, *papers, *starts], every, right=1)
 
 
-def _proxy(rows: pd.DataFrame, order: list[str]) -> Table:
+def on_proxy(rows: pd.DataFrame, order: list[str]) -> Table:
     """Best and mean speedup of the kept schedules on the proxy, and their diversity."""
-    on_proxy = rows[rows["target"] == PROXY]
+    of_proxy = rows[rows["target"] == PROXY]
     best, mean, distance = ({name: entry[k] for name, entry in paper.TABLE_2.items()} for k in range(3))
     chains, *starts = DIVERSITY
     shown: list[Column] = [
@@ -110,4 +110,4 @@ def _proxy(rows: pd.DataFrame, order: list[str]) -> Table:
         *starts,
         ("Graphs", value(count, "speedup", "n", **KEPT)),
     ]
-    return table(shown, _lines(on_proxy, order), right=1)
+    return table(shown, _lines(of_proxy, order), right=1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 from matplotlib.axis import Axis
@@ -66,6 +68,29 @@ def exactness(rows: pd.DataFrame, sigmas: list[str]) -> Figure:
             for sigma, (colour, marker) in marks.items()
         ]
         legend(figure, keys, 5)
+    return figure
+
+
+def over_strength(rows: pd.DataFrame, frozen: Mapping[str, float]) -> Figure:
+    """Makespan over list scheduling's against the strength of a target, a panel for each kind of target.
+
+    rows: of table `results`, with kind and strength; frozen: the strength of each kind that a line marks.
+    """
+    kinds = in_order(rows["kind"], ())
+    marks = styles(in_order(rows["method"], ()))
+    with panels(kinds, 2, 4.0, 3.4, marks, 4) as (figure, axes):
+        for ax, kind in zip(axes, kinds, strict=True):
+            for method, mark in marks.items():
+                line = rows[(rows["kind"] == kind) & (rows["method"] == method)].sort_values("strength")
+                ax.plot(line["strength"], line["value"], markersize=5, linewidth=1.2, **mark)
+                ax.fill_between(
+                    line["strength"], line["low"], line["high"], color=mark["color"], alpha=0.1, linewidth=0
+                )
+            ax.axhline(1, color="#222222", linewidth=0.8)
+            if kind in frozen:
+                ax.axvline(frozen[kind], color="#222222", linewidth=0.8, linestyle="--")
+            ax.set(xscale="log", xlabel="mean transfer in mean operations", title=kind)
+        axes[0].set_ylabel("makespan over list scheduling's")
     return figure
 
 

@@ -16,6 +16,7 @@ from pipeline.lab.page.numbers import Row, number, percent, share, small, spread
 from pipeline.lab.page.tables import Cell, Column, Table, lines, metric, table
 
 UNSEEN, ONE_GRAPH, SMALL_GRAPH = "gflownet", "gflownet_one_graph", "gflownet_small_graph"
+SIZES = "gflownet_paper_sizes"
 EXPERIMENTS = (UNSEEN, ONE_GRAPH, SMALL_GRAPH)
 EXTENSIONS = ("gflownet_uniform", "gflownet_large")  # they use the networks of UNSEEN
 GFLOWNET = "gflownet"

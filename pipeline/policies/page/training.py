@@ -17,7 +17,8 @@ from pipeline.policies.page.shared import EXPERIMENTS, SMALL_GRAPH, compared, se
 # `gflownet`, and the same network with one setting of its training changed.
 _CHANGES = ("gflownet", "gflownet_uniform", "ppo")
 _NETWORKS = ("list_scheduling", "randomised_list", "gflownet", "gflownet_every_step")
-_MODELS = {"uniform": "gflownet_uniform", "robust": "gflownet_drawn", "every_step": "gflownet_every_step"}
+MODELS = {"uniform": "gflownet_uniform", "robust": "gflownet_drawn", "every_step": "gflownet_every_step"}
+MODELS |= {"larger": "gflownet_larger_drawn"}
 PANELS = (("mean", "Mean of the schedules"), ("best", "Best schedule"))  # shares of the bound
 CURVES = {  # the graphs that the policies of an experiment are trained for
     "gflownet": "unseen graphs",
@@ -30,7 +31,7 @@ CURVES = {  # the graphs that the policies of an experiment are trained for
 def section(evidence: Evidence) -> dict[str, Any]:
     """The section's tables and figures by name."""
     trainings = {name: evidence.table("policy_trainings", name) for name in EXPERIMENTS}
-    trained = {f"policies_training_{name}": (_curves, rows) for name, rows in trainings.items()}
+    trained = {f"policies_training_{name}": (curves, rows) for name, rows in trainings.items()}
     drawn = {}
     for name in EXPERIMENTS:
         for rank, bars in evidence.table("gantts", name).groupby("rank"):
@@ -61,8 +62,8 @@ def _several(rows: pd.DataFrame, names: tuple[str, ...]) -> bool:
     return rows.loc[rows["method"].isin(names), "method"].nunique() > 1
 
 
-def _curves(history: pd.DataFrame) -> Any:
+def curves(history: pd.DataFrame) -> Any:
     """Speedup on development graphs as a share of the bound, against steps."""
     measured = history[history["split"] == "development"]
-    named = measured.assign(model=measured["model"].replace(_MODELS))
+    named = measured.assign(model=measured["model"].replace(MODELS))
     return training(named, PANELS, COLOURS, of="graphs")
