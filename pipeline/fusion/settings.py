@@ -53,10 +53,6 @@ class Fusion(OnGraphs):
         super().check(key, name, params)
         check_names(f"{key}.machine", [self.machine], [THIS_MACHINE, *params.devices])
 
-    def drawn_seeds(self, method: str, params: Params) -> list[int]:
-        """See OnGraphs.drawn_seeds."""
-        return self.other_seeds.get(method, super().drawn_seeds(method, params))
-
     def settings_of_machines(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """See OnGraphs.settings_of_machines."""
         return {} if self.machine == THIS_MACHINE else {"device": params["devices"][self.machine]}

@@ -50,5 +50,5 @@ class Placement(OnGraphs):
 
     def seeds_of_set(self, set: str, method: str, params: Params) -> list[int]:
         """Only seeds of the set: see OnGraphs.seeds_of_set."""
-        seeds = self.other_seeds.get(method, self.drawn_seeds(method, params))
+        seeds = self.drawn_seeds(method, params)
         return [seed for seed in seeds if seed in self.seeds_of_sets.get(set, self.seeds)]

@@ -51,7 +51,7 @@ class Experiment(Section):
     methods: list[str] = []  # names of section `methods`
     judges: list[str] = []  # names of section `judges`
     seeds: Seeds = [0]
-    other_seeds: dict[str, Seeds] = {}  # of single networks
+    other_seeds: dict[str, Seeds] = {}  # of single networks; on graphs, also of methods
     untrained_seeds: Seeds | None = None  # of methods without a network; as `seeds` by default
     targets: list[str] = [GCC]  # of the orders: GCC, or names of section `processors`
     dependencies: Annotated[list[Dependencies], Field(min_length=1)] = ["full"]  # of the trainings of networks
@@ -163,7 +163,7 @@ class OnGraphs(Experiment):
 
     def drawn_seeds(self, method: str, params: Params) -> list[int]:
         """Seeds of a method; one for a method without random draws."""
-        return self.seeds if self.sections(params)[1][method].draws else self.seeds[:1]
+        return self.other_seeds.get(method, self.seeds if self.sections(params)[1][method].draws else self.seeds[:1])
 
     def seeds_of_set(self, set: str, method: str, params: Params) -> list[int]:
         """Seeds of a method on a set."""
