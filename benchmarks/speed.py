@@ -6,7 +6,9 @@
   one at a time by gymnasium. A step adds one operation to one schedule;
 - `sampling`: 1,000 schedules of a graph, drawn by a GFlowNet that is not trained (the work is the same) on two cores;
   and the first schedules in a new process, where nothing is compiled yet;
-- `placing`: whole graphs of `placement_small`, placed by methods that learn from one graph.
+- `placing`: whole graphs of `placement_small`, placed by methods that learn from one graph;
+- `decision`: one schedule on devices of little memory, by the number of operations: without a network (`go_start`), and
+  with one pass through GO's (`go_round`).
 
 All is warmed up by a round that does not count. Rounds take turns, so that a slow moment of the computer falls on all.
 It publishes `<subject>_speed`: median of the rounds, with the least and the most.
@@ -23,9 +25,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, NamedTuple, get_args
+from typing import Annotated, Literal, NamedTuple, get_args
 
-import click
 import numba
 import numpy as np
 import torch
@@ -33,6 +34,7 @@ import typer
 
 from benchmarks.publishing import PUBLISHED, in_turns, of_rounds, publish
 from learned_schedulers.graphs.devices import targets
+from learned_schedulers.graphs.devices.completion import Completion
 from learned_schedulers.graphs.devices.limits import limited
 from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.environment.batched import Environment, Sequence
@@ -41,6 +43,8 @@ from learned_schedulers.graphs.environment.single import ScheduleEnv
 from learned_schedulers.graphs.method_settings import graph_entry
 from learned_schedulers.graphs.methods import Budget, make
 from learned_schedulers.graphs.models import policy
+from learned_schedulers.graphs.models.whole_graph.network import WholeGraph
+from learned_schedulers.graphs.models.whole_graph.search import State, draw_round
 from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
 from learned_schedulers.graphs.read import synthetic
 from learned_schedulers.graphs.read.roofline import problem_of
@@ -210,6 +214,20 @@ def placing(rounds: int, evaluations: int = 2000) -> Iterator[Row]:
             yield of_rounds(place | {"method": "go"}, Quantity("search_seconds", "ratio", name), ratios)
 
 
+def decision(rounds: int, sizes: tuple[int, ...] = (1000, 10_000, 80_000)) -> Iterator[Row]:
+    """Seconds of the first schedule, and of one that GO's network changes."""
+    rng, entry = np.random.default_rng(0), graph_entry("go")
+    work: dict[tuple[str, int], Callable[[], object]] = {}
+    for n in sizes:
+        problem = limited(near(n, rng))
+        start = State.begin(Completion(problem))
+        work["go_start", n] = partial(State.begin, Completion(problem))
+        network = WholeGraph(entry.settings)
+        work["go_round", n] = partial(draw_round, network, start, entry.settings, entry.settings.placing, 1, rng)
+    for (method, n), seconds in in_turns(work, rounds).items():
+        yield of_rounds({"method": method}, Quantity("decision_seconds", lengths=str(n), unit="seconds"), seconds)
+
+
 class Subject(NamedTuple):
     """What is timed."""
 
@@ -217,16 +235,18 @@ class Subject(NamedTuple):
     rounds: int
 
 
-SUBJECTS = {
+Name = Literal["simulator", "environment", "sampling", "placing", "decision"]
+SUBJECTS: dict[Name, Subject] = {
     "simulator": Subject(simulator, 9),
     "environment": Subject(environment, 21),
     "sampling": Subject(sampling, 5),
     "placing": Subject(placing, 3),
+    "decision": Subject(decision, 5),
 }
 
 
 def main(
-    subject: Annotated[str, typer.Argument(help="What is timed.", click_type=click.Choice(list(SUBJECTS)))],
+    subject: Annotated[Name, typer.Argument(help="What is timed.")],
     output: Annotated[Path | None, typer.Option(help="Folder to publish in.")] = None,
     rounds: Annotated[int | None, typer.Option(help="Times that each kind of work is timed.")] = None,
 ) -> None:
