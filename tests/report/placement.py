@@ -11,13 +11,13 @@ import pandas as pd
 from pipeline.lab import claims
 from pipeline.lab.config.params import load
 from pipeline.lab.page.evidence import Evidence
-from pipeline.placement.page.shared import EXECUTED, SCALE, SPEED
+from pipeline.placement.page.shared import DECISIONS, EXECUTED, SCALE, SPEED
 from tests.report.made import PARAMS, results
 
 REAL = load().on_graphs
 NAMES = [name for name in REAL if name.startswith("placement") and name != "placement_development"]
 SPLITS = "workload_splits"
-PUBLISHED = [*NAMES, SCALE, SPEED, EXECUTED, SPLITS]
+PUBLISHED = [*NAMES, SCALE, SPEED, DECISIONS, EXECUTED, SPLITS]
 LINKS = ("pcie", "nvlink", "all")
 
 
@@ -71,6 +71,9 @@ def timed() -> list[dict[str, Any]]:
     for method in ("go", "hdp", "node_by_node"):
         place = {"experiment": SPEED, "set": "placement_small", "method": method, "seed": "all"}
         rows.append(place | {"metric": "search_seconds", "value": 3.5})
+    for n, method in product((1000, 80_000), ("go_start", "go_round")):
+        place = {"experiment": DECISIONS, "method": method, "lengths": str(n), "seed": "all"}
+        rows.append(place | {"metric": "decision_seconds", "value": n / 4000})
     return rows
 
 

@@ -71,6 +71,7 @@ def test_ratios_are_written_as_more_or_less() -> None:
         f"+{100 * (cost('go') / 0.5 - 1):.1f}%", f"{100 * (cost('go') / cost('hdp') - 1):.1f}%", "80.0%", "100.0%",
     ]  # fmt: skip
     assert learning.section(FULL)["node_by_node"] and scale.section(FULL)["sizes"].lines[0][0] == "1,000"
+    assert [without_interval(cell) for cell in scale.section(FULL)["decisions"].lines[1]] == ["80,000", "20", "20"]
 
 
 def without_interval(cell: str) -> str:

@@ -21,6 +21,7 @@ PAGE = Page(
         "placement_node_by_node",
         "this_machine_placed",
         "placing_speed",
+        "decision_speed",
         "whole_graph_scale",
         "workload_splits",
     ),

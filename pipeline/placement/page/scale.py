@@ -15,7 +15,7 @@ from pipeline.lab.page.numbers import count
 from pipeline.lab.page.panels import COLOURS
 from pipeline.lab.page.plots import drawings, key, legend, logarithmic
 from pipeline.lab.page.tables import Column, Table, lines, metric, of, table
-from pipeline.placement.page.shared import SCALE
+from pipeline.placement.page.shared import DECISIONS, SCALE
 
 _NUMBERS = {
     "decision_seconds": "Decision, seconds",
@@ -32,6 +32,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
     return {
         "sizes": _sizes(sized),
         "quality": _quality(rows[rows["metric"] == "makespan"]),
+        "decisions": _decisions(evidence.of(DECISIONS)),
         "figures": drawings(placement_scale=(growth, sized)),
     }
 
@@ -40,6 +41,15 @@ def _sizes(rows: pd.DataFrame) -> Table:
     shown: list[Column] = [("Operations", of("lengths", lambda text: count(float(text))))]
     shown += [(text, metric(short, name)) for name, text in _NUMBERS.items()]
     return table(shown, lines(rows, ["lengths"]), right=0)
+
+
+def _decisions(rows: pd.DataFrame) -> Table:
+    """Seconds of one schedule within little memory."""
+    shown: list[Column] = [("Operations", of("lengths", lambda text: count(float(text))))]
+    for method, text in (("go_start", "Without a network"), ("go_round", "With one pass through the network")):
+        shown.append((f"{text}, seconds", metric(short, "decision_seconds", method=method)))
+    sizes = sorted(set(rows["lengths"]), key=int)
+    return table(shown, lines(rows, ["lengths"], {"lengths": sizes}), right=0)
 
 
 def _quality(rows: pd.DataFrame) -> Table:

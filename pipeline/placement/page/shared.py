@@ -10,7 +10,7 @@ DEVICES = {FOUR: "four devices", TWO: "two devices", EIGHT: "eight devices"}
 EXECUTED = "this_machine_placed"
 ABLATIONS, TRANSFER, NODE_BY_NODE = "placement_ablations", "placement_transfer", "placement_node_by_node"
 FEW = "placement_few"
-SCALE, SPEED = "whole_graph_scale", "placing_speed"
+SCALE, SPEED, DECISIONS = "whole_graph_scale", "placing_speed", "decision_speed"
 SETS = ("placement_unseen", "placement_unseen_larger", "all")
 SHARE = {"comparison": "value", "baseline": "expert", "judge": "simulator", "target": "all"}
 
