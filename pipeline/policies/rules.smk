@@ -3,7 +3,7 @@
 from learned_schedulers.graphs.models.policy_settings import Policy
 from pipeline.policies.settings import Policies
 
-SHIPPED_POLICY = ("gflownet", "robust")  # experiment, and its network
+SHIPPED_POLICY = ("gflownet_paper_sizes", "larger")  # experiment, and its network
 
 
 def training_machines(wildcards):

@@ -55,8 +55,9 @@ def evaluated(
     peers: Sequence[str] = (),
     methods: dict[str, GraphMethodSettings] | None = None,
     distances: pd.DataFrame = DISTANCES,
+    **further: pd.DataFrame,
 ) -> pd.DataFrame:
-    frames = {"graphs": GRAPHS, "graph_candidates": CANDIDATES, "schedule_distances": distances}
+    frames = {"graphs": GRAPHS, "graph_candidates": CANDIDATES, "schedule_distances": distances, **further}
     frames["makespans"] = pd.DataFrame([*LISTED, *rows])
     settings = json.dumps({name: entry.model_dump() for name, entry in (methods or {}).items()})
     return evaluate(GraphInputs("e", INTERVALS, frames, peers, methods=settings)).results
@@ -238,3 +239,22 @@ def test_everything_of_task_devices_stays() -> None:
     assert row["value"] == pytest.approx(1.0)
     assert only(results, method="ours", metric="speedup", comparison="value")["value"] == pytest.approx(7 / 3)
     assert set(results["seed"]) == {"all"}
+
+
+def test_what_the_last_doubling_of_a_training_changed_by_hand() -> None:
+    """Sixteen measurements: numbers 7 and 8 are the eighth before the half, numbers 15 and 16 the last eighth."""
+    steps = {"step": [50 * k for k in range(1, 17)], "split": "development"}
+    of_step = {400: 2.0, 350: 1.0, 800: 2.0, 750: 1.5}  # before: the mean of 1 and 2; last: that of 1.5 and 2
+    seeds = [
+        pd.DataFrame(
+            steps | {"model": "robust", "seed": "0", "mean": [of_step.get(step, 9.0) for step in steps["step"]]}
+        ),
+        pd.DataFrame(steps | {"model": "robust", "seed": "1", "mean": 0.75}),
+    ]
+    training = seeds[0].assign(split="training", mean=100.0)
+    results = evaluated([], policy_history=pd.concat([*seeds, training]))
+    (row,) = chosen(results, metric="curve_change").to_dict("records")
+    assert (row["set"], row["method"], row["n"]) == ("development", "robust", 2)
+    assert row["value"] == pytest.approx((1.75 / 1.5 - 1) / 2)
+    assert (row["low"], row["high"]) == pytest.approx((0.0, 1.75 / 1.5 - 1))
+    assert chosen(evaluated([]), metric="curve_change").empty

@@ -92,6 +92,8 @@ def trials(
         results.append(trial)
     if by in NETWORKS:
         return results
+    if all(trial.order is None for trial in results):
+        results += _last_resort(problem, np.random.default_rng([seed, len(METHODS[by]) + 1]), groups)
     if settled := _settled(problem, results):
         return [*results, replace(settled, method="annealing")]
     start = min(results, key=lambda trial: trial.seconds)
@@ -143,6 +145,15 @@ def chosen(trials: Sequence[Trial], by: By = "classical") -> Trial:
     return min(trials, key=lambda trial: trial.seconds)
 
 
+def _last_resort(problem: Problem, rng: np.random.Generator, groups: np.ndarray | None) -> list[Trial]:
+    """The schedule that annealing of what devices lack finds where no method's fits; none if it fails."""
+    schedule = squeezed(problem, np.zeros(len(problem), np.int32), rng, groups)
+    if schedule is None:
+        return []
+    seconds = float(makespans(problem, *(part[None] for part in schedule))[0])
+    return [Trial("squeezed", *schedule, seconds)]
+
+
 def _best(
     method: str,
     problem: Problem,
@@ -163,8 +174,7 @@ def _best(
     for s in by_cost:
         if fits(problem, orders[s], placements[s]):
             return Trial(method, orders[s], placements[s], float(costs[s]))
-    best = placements[by_cost[0]]
-    schedule = repaired(problem, best, groups) or squeezed(problem, best, np.random.default_rng(0), groups)
+    schedule = repaired(problem, placements[by_cost[0]], groups)
     if schedule is None:
         return Trial(method, message="none of its schedules fits the memory")
     order, placement = schedule

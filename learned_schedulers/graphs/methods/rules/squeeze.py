@@ -15,7 +15,7 @@ from learned_schedulers.graphs.methods.rules.repair import fits
 from learned_schedulers.graphs.problems.problem import Problem
 
 _WORK = 60_000_000  # operations that are simulated at most: seconds
-_MOST = 20_000  # moves
+_MOST, _PER_OPERATION = 20_000, 400  # moves
 _STARTS = 6  # placements in as many blocks as there are devices
 _HOT, _COLD = 0.05, 1e-6  # temperatures, in memories of a device
 _LONGEST = 60  # operations that move at once
@@ -25,12 +25,14 @@ _FULLEST, _READERS, _ALL = 0.7, 0.3, 0.5  # shares of moves: from the fullest de
 def squeezed(
     problem: Problem, placement: np.ndarray, rng: np.random.Generator, groups: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Order and placement, (n,) int32 each, that fit the devices; None if the moves do not suffice.
+    """Order and placement, (n,) int32 each, that fit the devices; None if nothing can or the moves do not suffice.
 
     It starts from `placement`, (n,), or from blocks of neighbours if these lack less. groups: (n,) numbers from 0 on;
     operations of the same group are on one device. Takes seconds on thousands of operations.
     """
     n, devices = len(problem), problem.devices
+    if problem.weights.sum() > devices * problem.memory:
+        return None
     order = np.arange(n, dtype=np.int32)
     groups = order if groups is None else groups
     firsts = np.unique(groups, return_index=True)[1]
@@ -41,7 +43,7 @@ def squeezed(
 
     starts = [placement.astype(np.int32), *(start[firsts][groups] for start in _blocks(problem, rng))]
     lacking, in_use, current = min(((*lacks(start), start) for start in starts), key=lambda part: part[0])
-    moves = min(_MOST, _WORK // max(n, 1))
+    moves = min(_MOST, _PER_OPERATION * n, _WORK // max(n, 1))
     for temperature in np.geomspace(_HOT, _COLD, moves):
         if lacking <= 0.0:
             break
