@@ -22,7 +22,7 @@ _METHODS = {
     "gflownet_hot": "GFlowNet, hot",
     "gflownet_uniform": "GFlowNet, uniform P_B",
     "gflownet_drawn": "GFlowNet, told drawn targets",
-    "gflownet_larger_drawn": "GFlowNet, told drawn targets, larger graphs",
+    "gflownet_larger_drawn": "GFlowNet, larger graphs",
     "gflownet_on_target": "GFlowNet on target",
     "gflownet_every_step": "GFlowNet, reads every step",
     "cp_sat_quick": "CP-SAT, a tenth of the time",

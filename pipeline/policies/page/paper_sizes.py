@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -18,6 +19,7 @@ from pipeline.policies.page.shared import RULES, SIZES
 
 SET, DEVELOPMENT = "paper_sizes", "development"
 CHANGING = ("bandwidth", "latency")  # targets of several strengths
+DRAWN = ("randomised_list", "brkga", "ppo", "gflownet", "gflownet_drawn")
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
@@ -35,7 +37,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
         "gains": {text: of_rule for text, of_rule in by_rule.items() if of_rule},
         "flat": _flat(trained[trained["set"] == DEVELOPMENT]),
         "figures": drawings(
-            policies_over_strength=(partial(pictures.over_strength, frozen=frozen), _by_strength(rows)),
+            policies_over_strength=(partial(pictures.over_strength, frozen=frozen), _by_strength(rows, frozen)),
             policies_training_gflownet_paper_sizes=(training.curves, evidence.table("policy_trainings", SIZES)),
         ),
     }
@@ -49,9 +51,10 @@ def _flat(rows: pd.DataFrame) -> Table:
     return table(shown, lines(named, ["method"], {"method": ()}), right=1)
 
 
-def _by_strength(rows: pd.DataFrame) -> pd.DataFrame:
+def _by_strength(rows: pd.DataFrame, frozen: Mapping[str, float]) -> pd.DataFrame:
     """Ratios to list scheduling with columns `kind` and `strength`, if schedules on few devices are kept too."""
     ratios = rows[(rows["metric"] == "makespan") & (rows["comparison"] == "ratio") & (rows["baseline"] == LIST)]
-    parts = ratios["target"].str.extract(rf"^({'|'.join(CHANGING)})_([\d.]+)$")
-    ratios = ratios.assign(kind=parts[0], strength=pd.to_numeric(parts[1]))
-    return ratios[ratios["kind"].notna() & (ratios["decoder"] == "spread")]
+    parts = ratios["target"].str.extract(rf"^({'|'.join(CHANGING)})(?:_([\d.]+))?$")
+    strength = pd.to_numeric(parts[1]).fillna(parts[0].map(frozen))
+    ratios = ratios.assign(kind=parts[0], strength=strength)
+    return ratios[strength.notna() & (ratios["decoder"] == "spread") & ratios["method"].isin(DRAWN)]
