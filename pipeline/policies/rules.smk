@@ -52,6 +52,6 @@ rule ship_policy:
         touch("data/published/shipped_policy.done"),
     params:
         options=reading,
-        methods=methods_with(*SHIPPED_POLICY),
+        methods=lambda w: methods_with(*SHIPPED_POLICY),
     message: "Putting the best policy into the package, with its model card"
     shell: stage("ship", "methods", kind="policy")
