@@ -37,9 +37,6 @@ CARD = Card(
         "gflownet_paper_sizes_gain_over_randomised_list_latency": Question(
             "Does it where every transfer takes as long?", brief, "", _SIZES
         ),
-        "gflownet_paper_sizes_gain_over_randomised_list_proxy": Question(
-            "Does it also save time on the cheap model itself?", brief, "", _SIZES
-        ),
         "gflownet_diversity_over_ppo": Question(
             "Are its schedules more different than PPO's?", more, _DIVERSE, _GFLOWNETS
         ),
