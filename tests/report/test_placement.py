@@ -26,6 +26,7 @@ def test_every_figure_is_shown_and_can_be_drawn() -> None:
     assert drawn == {
         "placement_graph", "placement_timeline", "placement_memory", "placement_convergence",
         "placement_convergence_seconds", "placement_training", "placement_scale", "placement_few",
+        "placement_few_seconds",
     }  # fmt: skip
     assert all(f"figures/{name}.png" in text for name in drawn)
     for draw in build.page_figures(made.declared_page("placement"), FULL).values():

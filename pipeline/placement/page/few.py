@@ -12,8 +12,8 @@ from pipeline.lab.page.names import label
 from pipeline.lab.page.numbers import number, share
 from pipeline.lab.page.plots import drawings
 from pipeline.lab.page.tables import Column, Table, lines, metric, table
-from pipeline.placement.page.learning import convergence, curves
-from pipeline.placement.page.shared import FEW, sets
+from pipeline.placement.page.learning import convergence, curves, in_seconds
+from pipeline.placement.page.shared import FEW, SPEED, sets
 
 _COUNTS = ("1", "10", "100")
 _LINKS = {"pcie": "PCIe", "nvlink": "NVLink"}
@@ -21,11 +21,15 @@ _OVER = {"judge": "simulator", "comparison": "ratio", "target": "all", "baseline
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """Tables, and the figure of the curves."""
+    """Tables, and the figures of the curves."""
+    by_evaluations = curves(evidence, FEW)
     return {
         "counts": _counts(evidence),
         "some": _some(evidence.table("parts", FEW), methods(evidence, FEW)),
-        "figures": drawings(placement_few=(convergence, curves(evidence, FEW), "evaluations")),
+        "figures": drawings(
+            placement_few=(convergence, by_evaluations, "evaluations"),
+            placement_few_seconds=(convergence, in_seconds(by_evaluations, evidence.of(SPEED)), "seconds"),
+        ),
     }
 
 

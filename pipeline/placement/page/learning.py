@@ -28,7 +28,7 @@ _OVER = {"judge": "simulator", "comparison": "ratio", "target": "all"}
 def section(evidence: Evidence) -> dict[str, Any]:
     """Tables and figures by name."""
     large, small = (curves(evidence, name) for name in (FOUR, NODE_BY_NODE))
-    timed = _in_seconds(small, evidence.of(SPEED))
+    timed = in_seconds(small, evidence.of(SPEED))
     history = evidence.table("whole_graph_trainings", TRANSFER)
     return {
         "ablations": _compared(evidence, ABLATIONS, "go"),
@@ -73,7 +73,7 @@ def curves(evidence: Evidence, experiment: str) -> pd.DataFrame:
     return chosen.assign(evaluations=chosen["part"].astype(float))
 
 
-def _in_seconds(curves: pd.DataFrame, speeds: pd.DataFrame) -> pd.DataFrame:
+def in_seconds(curves: pd.DataFrame, speeds: pd.DataFrame) -> pd.DataFrame:
     """The curves of timed methods by seconds: evaluations times the mean seconds of one."""
     if curves.empty or speeds.empty:
         return curves[:0]
