@@ -42,6 +42,7 @@ from learned_schedulers.graphs.environment.compiled import CompiledEnvironment
 from learned_schedulers.graphs.environment.single import ScheduleEnv
 from learned_schedulers.graphs.method_settings import graph_entry
 from learned_schedulers.graphs.methods import Budget, make
+from learned_schedulers.graphs.methods.go import Settings as GoSettings
 from learned_schedulers.graphs.models import policy
 from learned_schedulers.graphs.models.whole_graph.network import WholeGraph
 from learned_schedulers.graphs.models.whole_graph.search import State, draw_round
@@ -216,14 +217,14 @@ def placing(rounds: int, evaluations: int = 2000) -> Iterator[Row]:
 
 def decision(rounds: int, sizes: tuple[int, ...] = (1000, 10_000, 80_000)) -> Iterator[Row]:
     """Seconds of the first schedule, and of one that GO's network changes."""
-    rng, entry = np.random.default_rng(0), graph_entry("go")
+    rng, chosen_settings = np.random.default_rng(0), GoSettings(method="go").settings
     work: dict[tuple[str, int], Callable[[], object]] = {}
     for n in sizes:
         problem = limited(near(n, rng))
         start = State.begin(Completion(problem))
         work["go_start", n] = partial(State.begin, Completion(problem))
-        network = WholeGraph(entry.settings)
-        work["go_round", n] = partial(draw_round, network, start, entry.settings, entry.settings.placing, 1, rng)
+        network = WholeGraph(chosen_settings)
+        work["go_round", n] = partial(draw_round, network, start, chosen_settings, chosen_settings.placing, 1, rng)
     for (method, n), seconds in in_turns(work, rounds).items():
         yield of_rounds({"method": method}, Quantity("decision_seconds", lengths=str(n), unit="seconds"), seconds)
 

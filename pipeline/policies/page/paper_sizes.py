@@ -30,7 +30,8 @@ def section(evidence: Evidence) -> dict[str, Any]:
     by_rule = {text: gains.over_peers(of_paper, peers, order, rule) for rule, text in RULES.items()}
     trained = evidence.of(SIZES)
     strengths = evidence.table("parts", SIZES)
-    frozen = strengths[strengths["metric"] == "strength"].set_index("part")["value"].to_dict()
+    strengths = strengths[strengths["metric"] == "strength"]
+    frozen = dict(zip(strengths["part"].astype(str), strengths["value"].astype(float), strict=True))
     return {
         "proxy": paper_tables.on_proxy(rows, order),
         "targets": paper_tables.on_targets(of_paper, paper.TABLE_3, order),
