@@ -10,7 +10,8 @@ for the graphs of `unseen_small` (up to 50 operations, four devices), in three s
    ready. Every such schedule is one of list scheduling for some priorities; if there is none, the optimum is excluded.
 
 Run times are whole steps, 2,000 of them in the sum: a fifth of a percent of a schedule on four devices. CP-SAT has
-limits of its deterministic time.
+limits of its deterministic time. An operation of no whole step needs no device in step 3, so "excluded" is proven, and
+"reached" holds up to such operations.
 
 With transfers (`pcie`, `nvlink`) no optimum can be proven. There the best of 2,000 drawn priorities is compared with
 the best that annealing of orders and placements knows, which can reach every schedule: of list scheduling, which does

@@ -8,9 +8,8 @@
 Networks in jax (`xla_networks`) are compiled twice, as XLA does by itself and without its passes of fusion, and run
 from a stream (a launch for every kernel) and as a CUDA graph. Matrix products and convolutions are library calls in
 both, and are left out. Our cost is that of graphs/compilers/cost.py: for every kernel a launch, and the longer of its
-arithmetic and its traffic by the data sheet. It is computed for exactly the kernels that XLA made. Without fusion XLA
-also writes broadcast numbers to memory, which no framework does: these kernels are left out of expected seconds and of
-those of kernels, not of whole runs.
+arithmetic and its traffic by the data sheet. It is computed for exactly the kernels that XLA made. Without fusion these
+also write broadcast numbers to memory, which other frameworks do not.
 
 It publishes the experiment `fusion_on_gpu`, by network (`set`) and of `all`, there with an interval over networks.
 kernels: their number, of `fused` and `separate`. seconds_ratio: seconds of `fused` over `separate`: expected (`judge`
@@ -66,7 +65,6 @@ MODES = {
 }
 _NO_KERNEL = {"parameter", "constant", "bitcast", "tuple", "get-tuple-element", "custom-call"}  # or a library's
 _PARTIAL = {"slice", "dynamic-slice", "gather"}  # they read what they write
-_BROADCAST = {"broadcast", "iota"}
 
 app = typer.Typer(help=__doc__, rich_markup_mode=None)
 
@@ -246,10 +244,7 @@ def _expected(generated: list[list[Any]], launch: float) -> float:
 
 def _ratios(modes: dict[str, dict[str, Any]]) -> dict[str, float]:
     """Seconds of `fused` over `separate`: expected, of kernels, and of whole runs without library calls."""
-    generated = [
-        [of for of in modes[f"{method} stream"]["generated"] if of[0] not in _BROADCAST]
-        for method in ("fused", "separate")
-    ]
+    generated = [modes[f"{method} stream"]["generated"] for method in ("fused", "separate")]
     fused, separate = (
         [_expected(of, DEVICES["h200"].launch_seconds), sum(kernel[-1] for kernel in of)] for of in generated
     )

@@ -28,7 +28,7 @@ def claims() -> Iterator[Claim]:
             drawn, plain = (ratio(method, peer, target=target) for method in ("gflownet_drawn", "gflownet"))
             yield Claim(f"devices_gain_over_{name}_{target}", "> 0", drawn, "gain")
             yield Claim(f"devices_gain_over_{name}_{target}_as_in_paper", "> 0", plain, "gain")
-    # Graphs of the paper's sizes, networks trained to the end; drawn targets with schedules on few devices kept, too.
+    # Graphs of the paper's sizes, networks trained for longer; drawn targets with schedules on few devices kept, too.
     sizes = {"experiment": "gflownet_paper_sizes", "set": "paper_sizes"}
     for target in ("proxy", "noisy", "bandwidth", "latency"):
         for name, peer in (("list", "list_scheduling"), ("randomised_list", "randomised_list")):

@@ -90,7 +90,7 @@ def test_accelerators_have_a_column_each() -> None:
 
 def test_a_gpu_is_beside_what_the_cost_expects() -> None:
     shown = gpu.section(FULL)
-    line = cells(shown["table"], "`lstm`, one sample")
+    line = cells(shown["table"], "`lstm`, small")
     assert list(line.values())[1:3] == ["306", "23"]
     assert [line[name] for name in ("Expected", "Run as a CUDA graph")] == ["0.125", "0.500"]
     assert shown["saved"]["expected"] == "62.5%" and shown["seconds"]["stream"] == "4.9 µs"

@@ -12,7 +12,7 @@ from pipeline.lab.page.numbers import number, percent, spread, two
 from pipeline.lab.page.tables import Cell, Column, lines, metric, of, table
 
 ON_GPU, ALL = "fusion_on_gpu", "all"
-_WORDS = {"few": "one sample", "many": "32 samples"}
+_WORDS = {"few": "small", "many": "large"}
 
 
 def _ratio(target: str, judge: str = "hardware") -> Cell:

@@ -1,4 +1,4 @@
-"""The paper's condition on graphs of the paper's sizes, trained until it is flat, on targets of all strengths."""
+"""The paper's condition on graphs of the paper's sizes, trained for longer, on targets of all strengths."""
 
 from __future__ import annotations
 
