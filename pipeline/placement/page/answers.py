@@ -6,7 +6,7 @@ from typing import Any
 
 from pipeline.lab.page.asked import Question, answered
 from pipeline.lab.page.evidence import Evidence
-from pipeline.lab.page.numbers import two
+from pipeline.lab.page.numbers import count, two
 
 QUESTIONS = {  # by claim
     "go_gain_placement_default": Question("How much time is saved against one device without its memory limit?"),
@@ -20,7 +20,7 @@ QUESTIONS = {  # by claim
     "go_gap_10": Question("The same after 10 evaluations?"),
     "go_gap_100": Question("The same after 100 evaluations?"),
     "go_gain_over_doppler": Question("Are its schedules shorter than DOPPLER's, with equal evaluations?"),
-    "go_members_placed_or_proven": Question("How many of 28 pairs of graph and link are placed by any method?"),
+    "go_members_placed_or_proven": Question("How many of 28 pairs of graph and link are placed by any method?", count),
     "go_gap_to_annealing": Question("Is it at least as good as annealing with equal evaluations?"),
     "go_gap_to_annealing_of_decisions": Question("Is it at least as good as annealing of the same decisions?"),
     "go_gap_to_brkga": Question("Is it at least as good as BRKGA with equal evaluations?"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -84,9 +85,9 @@ def in_seconds(curves: pd.DataFrame, speeds: pd.DataFrame) -> pd.DataFrame:
     return timed.dropna(subset=["seconds"])
 
 
-def convergence(curves: pd.DataFrame, by: str) -> Figure:
+def convergence(curves: pd.DataFrame, by: str, shown: Sequence[str] = _SHOWN) -> Figure:
     """Best time so far over the best known. curves: columns method, value, and `by`."""
-    names = [name for name in _SHOWN if name in set(curves["method"])]
+    names = [name for name in shown if name in set(curves["method"])]
     style = styles(names)
     with panels(["all"], 1, 6.5, 3.6, style, 4) as (figure, (ax,)):
         for name in names:
