@@ -3,7 +3,7 @@
 from learned_schedulers.graphs.models.whole_graph.settings import Generalised
 from pipeline.placement.settings import Placement
 
-SHIPPED_WHOLE_GRAPH = ("placement_transfer", "generalised")  # experiment, and its network
+SHIPPED_WHOLE_GRAPH = ("placement_few", "generalised")  # experiment, and its network
 
 
 EXPERT_PLACEMENTS = Placement.frozen_table
@@ -103,14 +103,14 @@ rule ship_whole_graph:
     """Put the best seed of the network into the package: `snakemake data/published/shipped_whole_graph.done`."""
     input:
         src=src("ship"),
-        weights=network_files(SHIPPED_WHOLE_GRAPH[0], "network_weights", SHIPPED_WHOLE_GRAPH[1]),
-        history=network_files(SHIPPED_WHOLE_GRAPH[0], "whole_graph_history", SHIPPED_WHOLE_GRAPH[1]),
+        weights=lambda w: network_files(SHIPPED_WHOLE_GRAPH[0], "network_weights", SHIPPED_WHOLE_GRAPH[1]),
+        history=lambda w: network_files(SHIPPED_WHOLE_GRAPH[0], "whole_graph_history", SHIPPED_WHOLE_GRAPH[1]),
         results=path("results", experiment=SHIPPED_WHOLE_GRAPH[0]),
     output:
         touch("data/published/shipped_whole_graph.done"),
     params:
         options=reading,
-        facts=json.dumps({"trained": P.experiments[SHIPPED_WHOLE_GRAPH[0]].models[SHIPPED_WHOLE_GRAPH[1]].model_dump()}, sort_keys=True),
-        methods=methods_with(*SHIPPED_WHOLE_GRAPH),
+        facts=lambda w: json.dumps({"trained": P.experiments[SHIPPED_WHOLE_GRAPH[0]].models[SHIPPED_WHOLE_GRAPH[1]].model_dump()}, sort_keys=True),
+        methods=lambda w: methods_with(*SHIPPED_WHOLE_GRAPH),
     message: "Putting the best network for whole graphs into the package, with its model card"
     shell: stage("ship", "facts", "methods", kind="whole_graph")

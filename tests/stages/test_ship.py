@@ -105,7 +105,7 @@ def measured(kind: str) -> pd.DataFrame:
         for seed, share in (("0", 0.123), ("1", 0.456)):
             frame.loc[(frame["seed"] == seed) & (frame["metric"] == "exact_match"), "value"] = share
         return frame
-    decoder, target, baseline = ("best", "proxy", "list_scheduling") if kind == "policy" else ("none", "all", "go")
+    decoder, target, baseline = ("best", "proxy", "list_scheduling") if kind == "policy" else ("none", "all", "best")
     ratio = Quantity("makespan", "ratio", baseline, "simulator")
     of = {"experiment": "e", "set": "s", "decoder": decoder}
     values = [("uses", target, 0.87), ("uses", "pcie", 1.5), ("other", target, 0.55)]
