@@ -35,7 +35,9 @@ class JobShop:
                 f"machines of shape {self.machines.shape} and durations of shape {self.durations.shape}; "
                 "both must be jobs x machines"
             )
-        steps = self.machines.shape[1]
+        jobs, steps = self.machines.shape
+        if jobs * steps * steps > MOST_DEMANDS:
+            raise ValueError(f"{jobs} jobs on {steps} machines are too many: jobs x machines^2 is above {MOST_DEMANDS}")
         if len(wrong := np.argwhere((self.machines < 0) | (self.machines >= steps))):
             job, step = wrong[0].tolist()
             raise ValueError(

@@ -19,8 +19,8 @@ from typing import Annotated, TypeVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from learned_schedulers.files import content
 from learned_schedulers.graphs.read.graph import Graph, Operations, graph
-from learned_schedulers.graphs.read.source_files import content
 
 MOST_DEVICES = 4096
 CPU = -1  # the placement of a node that runs on a CPU
