@@ -19,11 +19,19 @@ MOST_DEMANDS = 2**24  # activities x resources: 128 MiB
 LONGEST = 2**31 - 1  # units of time, and of a resource
 
 
+class Invalid(ValueError):
+    """Arrays are no project; `number` is the activity (in a job-shop: the job) with the first fault, if it has one."""
+
+    def __init__(self, message: str, number: int | None = None) -> None:
+        super().__init__(message)
+        self.number = number
+
+
 @dataclass(frozen=True)
 class JobShop:
     """J jobs, each of which visits every one of M machines once, in an order of its own.
 
-    Raises ValueError that names job and step of the first fault.
+    Raises Invalid, a ValueError, that names job and step of the first fault.
     """
 
     machines: np.ndarray  # (J, M) int32: the machine of each step of each job, from 0 on
@@ -31,30 +39,32 @@ class JobShop:
 
     def __post_init__(self) -> None:
         if self.machines.ndim != 2 or self.machines.shape != self.durations.shape:
-            raise ValueError(
+            raise Invalid(
                 f"machines of shape {self.machines.shape} and durations of shape {self.durations.shape}; "
                 "both must be jobs x machines"
             )
         jobs, steps = self.machines.shape
         if jobs * steps * steps > MOST_DEMANDS:
-            raise ValueError(f"{jobs} jobs on {steps} machines are too many: jobs x machines^2 is above {MOST_DEMANDS}")
+            raise Invalid(f"{jobs} jobs on {steps} machines are too many: jobs x machines^2 is above {MOST_DEMANDS}")
         if len(wrong := np.argwhere((self.machines < 0) | (self.machines >= steps))):
             job, step = wrong[0].tolist()
-            raise ValueError(
+            raise Invalid(
                 f"job {job}, step {step}: there is no machine {self.machines[job, step]}; "
-                f"the {steps} machines have the numbers 0 to {steps - 1}"
+                f"the {steps} machines have the numbers 0 to {steps - 1}",
+                job,
             )
         by_machine = np.sort(self.machines, axis=1)
         if len(wrong := np.argwhere(by_machine[:, 1:] == by_machine[:, :-1])):
             job, place = wrong[0].tolist()
-            raise ValueError(
+            raise Invalid(
                 f"job {job} visits machine {by_machine[job, place]} more than once; "
-                "in a job-shop it visits every machine once"
+                "in a job-shop it visits every machine once",
+                job,
             )
         if len(wrong := np.argwhere((self.durations < 0) | (self.durations > LONGEST))):
             job, step = wrong[0].tolist()
-            raise ValueError(
-                f"job {job}, step {step}: the duration {self.durations[job, step]} is not from 0 to {LONGEST}"
+            raise Invalid(
+                f"job {job}, step {step}: the duration {self.durations[job, step]} is not from 0 to {LONGEST}", job
             )
 
 
@@ -62,8 +72,8 @@ class JobShop:
 class Project:
     """n activities and R resources. Activity i precedes targets[offsets[i]:offsets[i + 1]], in any numbering.
 
-    Raises ValueError that names the first faulty activity or resource: a precedence that is cyclic or leads nowhere, a
-    duration or a demand that is negative, a demand that is greater than the capacity.
+    Raises Invalid, a ValueError, that names the first faulty activity or resource: a precedence that is cyclic or leads
+    nowhere, a duration or a demand that is negative, a demand that is greater than the capacity.
     """
 
     durations: np.ndarray  # (n,) int64 units of time
@@ -78,39 +88,40 @@ class Project:
     def __post_init__(self) -> None:
         n, count = len(self.durations), len(self.capacities)
         if n > MOST_ACTIVITIES or count > MOST_RESOURCES or n * count > MOST_DEMANDS:
-            raise ValueError(
+            raise Invalid(
                 f"{n} activities and {count} resources are too many: at most {MOST_ACTIVITIES} and {MOST_RESOURCES}, "
                 f"and {MOST_DEMANDS} demands; divide the project"
             )
         if self.demands.shape != (n, count) or len(self.names) not in (0, n) or len(self.resources) not in (0, count):
-            raise ValueError(f"demands and names do not belong to {n} activities and {count} resources")
+            raise Invalid(f"demands and names do not belong to {n} activities and {count} resources")
         self._check_amounts()
         self._check_precedence()
 
     def _check_amounts(self) -> None:
         if len(wrong := np.flatnonzero((self.durations < 0) | (self.durations > LONGEST))):
             i = int(wrong[0])
-            raise ValueError(f"{self.name_of(i)}: the duration {self.durations[i]} is not from 0 to {LONGEST}")
+            raise Invalid(f"{self.name_of(i)}: the duration {self.durations[i]} is not from 0 to {LONGEST}", i)
         if len(wrong := np.flatnonzero((self.capacities < 0) | (self.capacities > LONGEST))):
             r = int(wrong[0])
-            raise ValueError(f"{self.resource_of(r)}: the capacity {self.capacities[r]} is not from 0 to {LONGEST}")
-        if len(wrong := np.argwhere((self.demands < 0) | (self.demands > self.capacities))):
-            i, r = wrong[0].tolist()
-            raise ValueError(
+            raise Invalid(f"{self.resource_of(r)}: the capacity {self.capacities[r]} is not from 0 to {LONGEST}")
+        if len(cells := np.argwhere((self.demands < 0) | (self.demands > self.capacities))):
+            i, r = cells[0].tolist()
+            raise Invalid(
                 f"{self.name_of(i)} needs {self.demands[i, r]} units of {self.resource_of(r)}, "
-                f"of which there are {self.capacities[r]}; it can never run"
+                f"of which there are {self.capacities[r]}; it can never run",
+                i,
             )
 
     def _check_precedence(self) -> None:
         n, offsets, targets = len(self.durations), self.offsets, self.targets
         if len(offsets) != n + 1 or offsets[0] != 0 or offsets[-1] != len(targets) or (np.diff(offsets) < 0).any():
-            raise ValueError(f"the offsets do not cut {len(targets)} precedences into {n} parts")
+            raise Invalid(f"the offsets do not cut {len(targets)} precedences into {n} parts")
         if len(wrong := np.flatnonzero((targets < 0) | (targets >= n))):
             i = int(np.searchsorted(offsets, wrong[0], side="right")) - 1
-            raise ValueError(f"{self.name_of(i)} precedes {targets[wrong[0]]}, but there are {n} activities")
+            raise Invalid(f"{self.name_of(i)} precedes {targets[wrong[0]]}, but there are {n} activities", i)
         if len(self.order) < n:
-            waiting = np.setdiff1d(np.arange(n), self.order)
-            raise ValueError(f"{self.name_of(int(waiting[0]))} is in or behind a cycle of precedences")
+            first = int(np.setdiff1d(np.arange(n), self.order)[0])
+            raise Invalid(f"{self.name_of(first)} is in or behind a cycle of precedences", first)
 
     def __len__(self) -> int:
         return len(self.durations)
