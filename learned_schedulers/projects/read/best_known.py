@@ -25,9 +25,14 @@ class BestKnown(NamedTuple):
     lower: int | None  # proven: no schedule is shorter
     upper: int  # of the best schedule known
 
-    @property
-    def is_optimum(self) -> bool:
-        return self.lower == self.upper
+    def __str__(self) -> str:
+        if self.lower == self.upper:
+            return str(self.upper)
+        return f"{'' if self.lower is None else self.lower}..{self.upper}"
+
+    def gap(self, makespan: int) -> float:
+        """How far a makespan is above the best one known, as a share of it."""
+        return makespan / self.upper - 1 if self.upper else 0.0
 
 
 def read_best_known(path: Path) -> dict[str, BestKnown]:
