@@ -23,6 +23,7 @@ from learned_schedulers.graphs.read.task_graphs import FREE, TaskGraph, Tasks, g
 
 Number = Annotated[float, Field(ge=0, lt=1e15, allow_inf_nan=False)]
 _MOST_NODES = 1000
+_LEAST_SPEED = 1e-9
 _SIZE = 2.0**40  # bytes that the largest size counts as, so that fractions are not lost
 
 
@@ -39,7 +40,7 @@ class _Dependency(Part):
 
 class _Node(Part):
     name: str
-    speed: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    speed: Annotated[float, Field(ge=_LEAST_SPEED, allow_inf_nan=False)]
 
 
 class _Edge(Part):
@@ -103,7 +104,7 @@ def _speeds(path: Path, network: _Network) -> tuple[float, float | None]:
     names = [node.name for node in network.nodes]
     of_pairs = {between.get(frozenset(pair), 0.0) for pair in combinations(names, 2)} or {None}
     limits = {None if speed is None or np.isinf(speed) else speed for speed in of_pairs}
-    if len(limits) > 1 or 0.0 in limits:
+    if len(limits) > 1 or any(speed is not None and speed < _LEAST_SPEED for speed in limits):
         raise ValueError(
             f"{path}: network.edges do not have one speed above 0 between any two nodes, but all devices are identical "
             "here; give all edges one speed, or leave out the network"

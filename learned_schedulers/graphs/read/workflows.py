@@ -22,7 +22,7 @@ from pydantic import AliasChoices, Field
 from learned_schedulers.graphs.read.json_files import Part, checked
 from learned_schedulers.graphs.read.task_graphs import TaskGraph, Tasks, graph_of
 
-Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 Bytes = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
