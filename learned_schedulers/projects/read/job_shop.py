@@ -40,8 +40,8 @@ def read_job_shop(path: Path, lines: Sequence[Line]) -> Project:
             f"the file ends after {len(rows)} of {jobs} jobs", "add the other jobs, or correct the number of jobs"
         )
     pairs = np.array([_pairs(line, job, machines) for job, line in enumerate(rows)], np.int64)
-    for line in behind[jobs:]:
-        raise line.unreadable(f"there is a line after the last of {jobs} jobs", "delete it, or begin it with #")
+    if len(behind) > jobs:
+        raise behind[jobs].unreadable(f"there is a line after the last of {jobs} jobs", "delete it, or begin it with #")
     if len(wrong := np.flatnonzero((pairs[..., 0] < 0).any(1) | (pairs[..., 0] >= machines).any(1))):
         raise rows[wrong[0]].unreadable(
             f"job {wrong[0]} has a machine that is not from 0 to {machines - 1}", "number the machines from 0 on"
