@@ -38,7 +38,7 @@ from learned_schedulers.files import replacing
 from learned_schedulers.projects import methods
 from learned_schedulers.projects.method_settings import ProjectMethodSettings, project_entry
 from learned_schedulers.projects.read.best_known import BestKnown, read_best_known
-from learned_schedulers.projects.read.reading import read
+from learned_schedulers.projects.read.reading import read_project
 from pipeline.lab.rows import Quantity, Row, once, results, row
 from pipeline.lab.statistics import Bootstrap
 
@@ -113,7 +113,7 @@ def write_classical(source: Path, folder: Path) -> None:
 
 def answer_of(instance: Instance, name: str, settings: ProjectMethodSettings) -> Answer:
     """What the method reaches on the instance."""
-    project = read(instance.path)
+    project = read_project(instance.path)
     began = time.perf_counter()
     schedules = methods.make(settings).schedule(project, np.random.default_rng(0), methods.Budget.of(settings))
     seconds = time.perf_counter() - began

@@ -18,7 +18,7 @@ from learned_schedulers.projects import methods
 from learned_schedulers.projects.method_settings import project_entry
 from learned_schedulers.projects.problem import Project
 from learned_schedulers.projects.read.best_known import BestKnown, read_best_known
-from learned_schedulers.projects.read.reading import read
+from learned_schedulers.projects.read.reading import read_project
 
 By = Literal["rule", "randomised", "cp_sat", "policy"]
 _METHODS: dict[By, str] = {
@@ -128,7 +128,7 @@ def main(
 
 def _answer(path: Path, method: methods.Method, budget: methods.Budget, seed: int) -> _Answer:
     """The best schedule of a file. Raises ValueError if it cannot be read, or the method does not support it."""
-    project = read(path)
+    project = read_project(path)
     schedules = method.schedule(project, np.random.default_rng(seed), budget)
     if schedules.status == methods.UNSUPPORTED:
         raise ValueError(f"{path}: {schedules.message}; choose another method with --by")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import ValidationError
 
@@ -11,6 +11,11 @@ from learned_schedulers import method_files
 from learned_schedulers.section import Section
 
 FOLDER = Path(__file__).parent / "methods"
+
+Rule = Literal["latest_start", "latest_finish", "shortest", "first_come"]  # methods/rules/priorities.py
+Scheme = Literal["parallel", "serial"]  # methods/rules/generation.py
+RULES: tuple[Rule, ...] = get_args(Rule)
+SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 
 
 class ProjectMethodSettings(Section):

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks import outside_instances
 from benchmarks.outside_instances import answered, entries, instances_of, main, rows_of, write_classical
-from learned_schedulers.projects.read.reading import read
+from learned_schedulers.projects.read.reading import read_project
 from tests.projects import drawn
 
 RULES = {name: entry for name, entry in entries(0.1).items() if name in ("shortest_first", "best_rule", "cp_sat")}
@@ -78,7 +78,7 @@ def test_classical_job_shops_become_text_with_their_bounds(tmp_path: Path) -> No
     (tmp_path / "all.json").write_text(json.dumps({"ft02": shop, "ta01": shop}))
     write_classical(tmp_path / "all.json", tmp_path / "classical")
     [instance] = instances_of(tmp_path / "classical")
-    job_shop = read(instance.path).job_shop
+    job_shop = read_project(instance.path).job_shop
     assert job_shop is not None and job_shop.durations.tolist() == [[3, 2], [2, 4]] and str(instance.best) == "9..12"
 
 

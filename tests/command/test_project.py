@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from learned_schedulers.command.main import app
 from learned_schedulers.projects.judge import makespan
-from learned_schedulers.projects.read.reading import read
+from learned_schedulers.projects.read.reading import read_project
 from tests.projects import drawn
 
 
@@ -38,7 +38,7 @@ def test_a_line_for_each_file_and_starts_that_are_schedules(by: str, folder: Pat
     with out.open() as file:
         rows = list(csv.DictReader(file))
     for path, line in zip(files, lines[1:], strict=True):
-        project = read(path)
+        project = read_project(path)
         starts = np.array([int(row["start"]) for row in rows if row["instance"] == path.name])
         assert line[:5] == [
             path.name,

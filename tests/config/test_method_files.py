@@ -42,6 +42,7 @@ def test_the_rest_of_the_file_is_not_executed(tmp_path: Path) -> None:
     [
         (methods.FOLDER, "learned_schedulers.blocks.methods", methods.MethodSettings),
         (graph_methods.FOLDER, "learned_schedulers.graphs.methods", graph_methods.GraphMethodSettings),
+        (project_methods.FOLDER, "learned_schedulers.projects.methods", project_methods.ProjectMethodSettings),
     ],
 )
 def test_they_are_the_settings_of_the_imported_file(folder: Path, package: str, default: type[Section]) -> None:

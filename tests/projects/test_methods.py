@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learned_schedulers.projects import judge
-from learned_schedulers.projects.method_settings import ProjectMethodSettings, project_entry
+from learned_schedulers.projects.method_settings import RULES, SCHEMES, ProjectMethodSettings, project_entry
 from learned_schedulers.projects.methods import OK, TIMED_OUT, UNSUPPORTED, Budget, best, make
-from learned_schedulers.projects.methods.rules.generation import SCHEMES, generated
-from learned_schedulers.projects.methods.rules.priorities import RULES, keys_of
+from learned_schedulers.projects.methods.rules.generation import generated
+from learned_schedulers.projects.methods.rules.priorities import keys_of
 from learned_schedulers.projects.problem import JobShop, project_of
 from tests.projects import drawn, oracle
 

@@ -13,7 +13,7 @@ import numpy as np
 from learned_schedulers.projects import methods
 from learned_schedulers.projects.method_settings import project_entry
 from learned_schedulers.projects.read.best_known import read_best_known
-from learned_schedulers.projects.read.reading import read
+from learned_schedulers.projects.read.reading import read_project
 from tests import damaged
 from tests.projects import mutated
 
@@ -24,7 +24,7 @@ def outcome(path: Path) -> str:
         if path.read_bytes().startswith(b"instance"):
             read_best_known(path)
             return "read"
-        project = read(path)
+        project = read_project(path)
     except ValueError as error:
         message = str(error)
         if not message.startswith(f"{path}") or "; " not in message or "\n" in message:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from learned_schedulers.projects.read.best_known import BestKnown, read_best_known
 from learned_schedulers.projects.read.lines import Unreadable
-from learned_schedulers.projects.read.reading import read
+from learned_schedulers.projects.read.reading import read_project
 from tests.projects import drawn
 
 PROJECT = drawn.project(np.random.default_rng(7), 6, 2)
@@ -33,7 +33,7 @@ def test_a_project_is_read_as_it_was_written(
     project = drawn.project(np.random.default_rng(seed), n, resources)
     if resources == 0:
         return
-    again = read(written(tmp_path_factory.mktemp("sm"), drawn.psplib_text(project)))
+    again = read_project(written(tmp_path_factory.mktemp("sm"), drawn.psplib_text(project)))
     for name in ("durations", "offsets", "targets", "demands", "capacities"):
         assert np.array_equal(getattr(again, name), getattr(project, name)), name
     assert again.job_shop is None and again.name_of(0) == "activity 1"
@@ -44,14 +44,14 @@ def test_a_job_shop_is_read_as_it_was_written(
     tmp_path_factory: pytest.TempPathFactory, seed: int, jobs: int, machines: int
 ) -> None:
     job_shop = drawn.job_shop(np.random.default_rng(seed), jobs, machines)
-    again = read(written(tmp_path_factory.mktemp("txt"), drawn.job_shop_text(job_shop))).job_shop
+    again = read_project(written(tmp_path_factory.mktemp("txt"), drawn.job_shop_text(job_shop))).job_shop
     assert again is not None and again.machines.dtype == np.int32 and again.durations.dtype == np.int64
     assert np.array_equal(again.machines, job_shop.machines) and np.array_equal(again.durations, job_shop.durations)
 
 
 def test_comments_blank_lines_and_other_ends_of_lines_are_no_fault(tmp_path: Path) -> None:
     for number, text in enumerate((SHOP, SHOP.replace("\n", "\r\n"), "\ufeff" + SHOP.replace(" ", "\t"))):
-        job_shop = read(written(tmp_path, text, f"{number}.txt")).job_shop
+        job_shop = read_project(written(tmp_path, text, f"{number}.txt")).job_shop
         assert job_shop is not None and job_shop.durations.tolist() == [[3, 2], [2, 4]]
 
 
@@ -78,7 +78,7 @@ def line_of(text: str, words: str) -> int:
 def test_a_fault_of_a_job_shop_has_its_line(tmp_path: Path, change: tuple[str, str], message: str) -> None:
     path = written(tmp_path, SHOP.replace(*change))
     with pytest.raises(Unreadable, match=message) as error:
-        read(path)
+        read_project(path)
     assert str(path) in str(error.value) and "; " in str(error.value)
 
 
@@ -124,7 +124,7 @@ def test_a_fault_of_a_project_has_its_line(
     assert changes == 1
     path = written(tmp_path, text)
     with pytest.raises(Unreadable) as error:
-        read(path)
+        read_project(path)
     where = f"{path}, line " if place else f"{path}: "
     assert str(error.value).startswith(where) and message in str(error.value)
     if place:
@@ -135,14 +135,14 @@ def test_a_fault_of_a_project_has_its_line(
 @pytest.mark.parametrize("text", ["", "\n \n", "hello\n", '{"nodes": []}', "PK\x03\x04\0\xff"])
 def test_what_has_no_form_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(Unreadable, match=r"the file is empty|this is neither"):
-        read(written(tmp_path, text))
+        read_project(written(tmp_path, text))
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="name a file"):
-        read(tmp_path)
+        read_project(tmp_path)
     with pytest.raises(ValueError, match=r"missing\.sm: cannot be read"):
-        read(tmp_path / "missing.sm")
+        read_project(tmp_path / "missing.sm")
 
 
 def test_best_known_values_of_both_forms(tmp_path: Path) -> None:

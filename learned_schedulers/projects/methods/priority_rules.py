@@ -11,11 +11,9 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from learned_schedulers.projects.method_settings import ProjectMethodSettings
+from learned_schedulers.projects.method_settings import RULES, SCHEMES, ProjectMethodSettings, Rule, Scheme
 from learned_schedulers.projects.methods import Budget, Schedules
 from learned_schedulers.projects.methods.rules.all_rules import by_rules
-from learned_schedulers.projects.methods.rules.generation import SCHEMES, Scheme
-from learned_schedulers.projects.methods.rules.priorities import RULES, Rule
 from learned_schedulers.projects.problem import Project
 
 

@@ -10,7 +10,7 @@ from learned_schedulers.projects.read.lines import Unreadable, lines_of
 from learned_schedulers.projects.read.psplib import is_psplib, read_psplib
 
 
-def read(path: Path) -> Project:
+def read_project(path: Path) -> Project:
     """The project of a file. Raises ValueError that names the file, the line and what to do about it."""
     lines = lines_of(path)
     if is_psplib(lines):

@@ -7,8 +7,9 @@ from itertools import product
 
 import numpy as np
 
-from learned_schedulers.projects.methods.rules.generation import SCHEMES, Scheme, generated
-from learned_schedulers.projects.methods.rules.priorities import RULES, Rule, keys_of
+from learned_schedulers.projects.method_settings import RULES, SCHEMES, Rule, Scheme
+from learned_schedulers.projects.methods.rules.generation import generated
+from learned_schedulers.projects.methods.rules.priorities import keys_of
 from learned_schedulers.projects.problem import Project
 
 PAIRS: tuple[tuple[Rule, Scheme], ...] = tuple(product(RULES, SCHEMES))

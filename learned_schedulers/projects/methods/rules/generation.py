@@ -10,16 +10,14 @@ revisited.)
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from learned_schedulers.projects.method_settings import Scheme
 from learned_schedulers.projects.methods.rules.priorities import Keys
 from learned_schedulers.projects.problem import Project
-
-Scheme = Literal["parallel", "serial"]
-SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 
 
 class _Arrays(NamedTuple):

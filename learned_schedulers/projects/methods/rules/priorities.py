@@ -7,14 +7,12 @@ project scheduling; in a job-shop, where each job is a chain, `latest_start` is 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 
+from learned_schedulers.projects.method_settings import Rule
 from learned_schedulers.projects.problem import Project
-
-Rule = Literal["latest_start", "latest_finish", "shortest", "first_come"]
-RULES: tuple[Rule, ...] = get_args(Rule)
 
 
 class _Weights(NamedTuple):
