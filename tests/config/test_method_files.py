@@ -11,6 +11,7 @@ from learned_schedulers import method_files
 from learned_schedulers.blocks import method_settings as methods
 from learned_schedulers.blocks.method_settings import MethodSettings
 from learned_schedulers.graphs import method_settings as graph_methods
+from learned_schedulers.projects import method_settings as project_methods
 from learned_schedulers.section import Section
 
 FILE = """
