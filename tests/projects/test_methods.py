@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -67,6 +69,13 @@ def test_cp_sat_refuses_what_is_too_large() -> None:
     project = project_of(SIX)
     answer = make(project_entry("cp_sat", most_activities=35)).schedule(project, np.random.default_rng(0), Budget())
     assert answer.status == UNSUPPORTED and "36 activities" in answer.message and answer.starts.shape == (0, 36)
+
+
+def test_cp_sat_refuses_numbers_in_which_its_sums_overflow() -> None:
+    project = project_of(JobShop(SIX.machines, SIX.durations * 10**8))
+    wide = replace(project, capacities=np.full(6, 2**31 - 1), job_shop=None)
+    answer = make(VARIANTS["cp_sat"]).schedule(wide, np.random.default_rng(0), Budget(seconds=1.0))
+    assert answer.status == UNSUPPORTED and "too large for CP-SAT" in answer.message
 
 
 def test_more_draws_are_never_worse_and_the_seed_decides() -> None:

@@ -25,6 +25,9 @@ class Settings(ProjectMethodSettings):
     most_activities: Positive = 5_000  # a project with more is not tried
 
 
+_LARGEST = 2**53  # all work of a resource; beyond, sums in the solver may overflow
+
+
 class CpSat:
     def __init__(self, settings: Settings) -> None:
         self._most = settings.most_activities
@@ -33,6 +36,10 @@ class CpSat:
         n = len(project)
         if n > self._most:
             return Schedules.unsupported(n, f"{n} activities; CP-SAT is used for at most {self._most}")
+        if int(project.durations.sum()) * int(project.capacities.max(initial=1)) >= _LARGEST:
+            return Schedules.unsupported(
+                n, "durations x capacities are too large for CP-SAT; give times in larger units"
+            )
         of_rules = by_rules(project)
         starts = of_rules[shortest(project, of_rules)]
         if int((starts + project.durations).max(initial=0)) <= project.bound:
