@@ -1,8 +1,9 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and the bytes of files that a user supplies."""
 
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,3 +32,24 @@ def replacing(path: Path, follow: bool = False) -> Iterator[Path]:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def content(path: Path, less_than_bytes: int) -> bytes:
+    """All bytes of a regular file.
+
+    Raises ValueError that names the file and says why: it cannot be read, is a folder, a pipe or a device, or is too
+    large.
+    """
+    try:
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError(f"{path}: cannot be read: this is a folder, a pipe or a device; name a file")
+        if status.st_size >= less_than_bytes:
+            raise ValueError(
+                f"{path}: cannot be read: it has {status.st_size} bytes; it must have less than {less_than_bytes}"
+            )
+        return path.read_bytes()
+    except OSError as error:
+        raise ValueError(
+            f"{path}: cannot be read: {error.strerror}; name another file, or allow it to be read"
+        ) from error

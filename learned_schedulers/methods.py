@@ -1,4 +1,4 @@
-"""The one registry of methods: each is one file, found by its kind and its name. Both wings make their methods by it.
+"""The one registry of methods: each is one file, found by its kind and its name. All wings make their methods by it.
 
 A file ends in `make = <class>`; the class gets the method's settings, and the resources that these name in `needs` (it
 fails without them) and in `uses` (it receives them if they are available). What a method of each kind has to offer is a
@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 OK, TIMED_OUT, UNSUPPORTED = "ok", "timed out", "unsupported"  # states of an answer
-Kind = Literal["block", "graph", "fusion"]
+Kind = Literal["block", "graph", "fusion", "project"]
 PACKAGES: dict[Kind, str] = {
     "block": "learned_schedulers.blocks.methods",
     "graph": "learned_schedulers.graphs.methods",
     "fusion": "learned_schedulers.graphs.methods.fusing",
+    "project": "learned_schedulers.projects.methods",
 }
 Budget = TypeVar("Budget")
 

@@ -39,10 +39,16 @@ RANKS: dict[str, int] = {
     "graphs.method_settings": 6,
     "graphs.methods": 7,
     "graphs.plans": 8,
+    "projects.problem": 2,
+    "projects.judge": 3,
+    "projects.read": 4,
+    "projects.models": 6,
+    "projects.method_settings": 6,
+    "projects.methods": 7,
     "wrapper": 10,
     "command": 11,
 }
-WINGS = ("blocks", "graphs")
+WINGS = ("blocks", "graphs", "projects")
 # Packages that import a name when it is first used (public.py): who imports a module of them runs nothing else.
 OFFERING = tuple(f"{LIBRARY}.{package}" for package in ("operators", "learning", *WINGS))
 
@@ -68,7 +74,8 @@ def may_import(importer: str, imported: str) -> bool:
     if mine in WINGS:  # the package offers names of its rooms
         return other.split(".")[0] == mine or other == "public"
     if importer.startswith(LIBRARY):
-        return other in RANKS and RANKS[other] < RANKS[mine] and {mine.split(".")[0], other.split(".")[0]} != set(WINGS)
+        wings = {mine.split(".")[0], other.split(".")[0]} & {*WINGS}
+        return other in RANKS and RANKS[other] < RANKS[mine] and len(wings) < 2
     return not other.startswith(LABORATORY) or other == LAB or imported == f"{other}.tables" or imported == LABORATORY
 
 

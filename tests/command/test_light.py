@@ -1,4 +1,4 @@
-"""What the light installation lacks is not imported by `--help`, `order`, `check`, `blocks`, `explain` and `bisect`."""
+"""What the light installation lacks is not imported by `--help`, verbs on blocks, and `project` by priority rules."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ sys.meta_path.insert(0, Refusal())
 from learned_schedulers.command.main import app
 app()
 """
+_JOBS = "2 2\n0 3 1 2\n1 2 0 4\n"
 _BLOCKS = "4889d84889f1488b1f\n8b4708034604480fafc2\n"
 
 
@@ -54,16 +55,25 @@ def test_blocks_explain_and_bisect(tmp_path: Path) -> None:
     assert run(tmp_path, "bisect", "f.s", "--for", "atom", "--by", "list", "--test", "true").returncode == 0
 
 
+@pytest.mark.parametrize("by", ["rule", "randomised"])
+def test_projects(tmp_path: Path, by: str) -> None:
+    (tmp_path / "j.txt").write_text(_JOBS)
+    scheduled = run(tmp_path, "project", "j.txt", "--by", by)
+    assert scheduled.returncode == 0 and "optimal" in scheduled.stdout, scheduled.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "extra"),
     [
         (("order", "f.csv", "--dry-run", "--by", "imitator", "--for", "atom"), "learn"),
         (("order", "f.csv", "--dry-run", "--by", "cp_sat", "--for", "atom"), "graphs"),
         (("graph", "model.onnx"), "graphs"),
+        (("project", "j.txt", "--by", "cp_sat"), "graphs"),
     ],
 )
 def test_what_is_lacking_is_named_with_the_remedy(tmp_path: Path, words: tuple[str, ...], extra: str) -> None:
     (tmp_path / "f.csv").write_text(_BLOCKS)
+    (tmp_path / "j.txt").write_text(_JOBS)
     answer = run(tmp_path, *words)
     assert answer.returncode == 1
     assert f"which is not installed: pip install 'learned-schedulers[{extra}]'" in answer.stderr
@@ -75,7 +85,7 @@ def test_help_lists_all_verbs_and_imports_none(tmp_path: Path) -> None:
         "import sys; from learned_schedulers.command.main import app, VERBS; app(['--help'], standalone_mode=False)\n"
     )
     script += "assert not [verb for verb in VERBS if f'learned_schedulers.command.{verb}' in sys.modules]\n"
-    script += "assert len(VERBS) == 8\n"
+    script += "assert len(VERBS) == 9\n"
     script += "assert 'numpy' not in sys.modules"
     answer = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr

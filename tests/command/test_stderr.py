@@ -24,6 +24,7 @@ WORDS = {
     "explain": ["f.s", "--for", "atom", "--by", "list"],
     "graph": ["w.json"],
     "split": ["w.json"],
+    "project": ["j.txt"],
 }
 WORKLOAD = {
     "maxFPGAs": 1, "maxCPUs": 1, "maxSizePerFPGA": 1e10,
@@ -39,6 +40,7 @@ WORKLOAD = {
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "f.s").write_text(TEXT)
     (tmp_path / "f.csv").write_text("4889d84889f1\n")
+    (tmp_path / "j.txt").write_text("2 2\n0 3 1 2\n1 2 0 4\n")
     (tmp_path / "w.json").write_text(json.dumps(WORKLOAD))
     return tmp_path
 

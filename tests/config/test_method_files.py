@@ -11,6 +11,7 @@ from learned_schedulers import method_files
 from learned_schedulers.blocks import method_settings as methods
 from learned_schedulers.blocks.method_settings import MethodSettings
 from learned_schedulers.graphs import method_settings as graph_methods
+from learned_schedulers.projects import method_settings as project_methods
 from learned_schedulers.section import Section
 
 FILE = """
@@ -42,6 +43,7 @@ def test_the_rest_of_the_file_is_not_executed(tmp_path: Path) -> None:
     [
         (methods.FOLDER, "learned_schedulers.blocks.methods", methods.MethodSettings),
         (graph_methods.FOLDER, "learned_schedulers.graphs.methods", graph_methods.GraphMethodSettings),
+        (project_methods.FOLDER, "learned_schedulers.projects.methods", project_methods.ProjectMethodSettings),
     ],
 )
 def test_they_are_the_settings_of_the_imported_file(folder: Path, package: str, default: type[Section]) -> None:

@@ -8,8 +8,8 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from learned_schedulers.files import content
 from learned_schedulers.graphs.read.onnx_values import MOST_ELEMENTS, Value, bits_of
-from learned_schedulers.graphs.read.source_files import content
 
 _LARGEST = 2**31  # bytes; a protobuf message is smaller, and larger models keep their weights in separate files
 _MOST_NODES = 1_000_000  # after functions are inlined

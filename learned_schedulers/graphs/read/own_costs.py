@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from learned_schedulers.graphs.read.source_files import content
+from learned_schedulers.files import content
 
 _LARGEST = 2**20  # bytes of a file
 _LONGEST = 300  # parts of a formula

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from learned_schedulers.files import replacing
+from learned_schedulers.files import content, replacing
 from learned_schedulers.graphs.plans.splits.judging_splits import cost, loads
-from learned_schedulers.graphs.read.source_files import content
 from learned_schedulers.graphs.read.workloads import CPU, Workload, WorkloadError, read_split
 
 _LARGEST = 2**28  # bytes

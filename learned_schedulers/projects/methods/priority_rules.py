@@ -1,0 +1,33 @@
+"""Priority rules: a schedule for each rule and each generation scheme.
+
+In a job-shop, the parallel scheme is the usual dispatching, and the rules `shortest` and `latest_start` are the ones
+that are called shortest processing time and most work remaining.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from learned_schedulers.projects.method_settings import RULES, SCHEMES, ProjectMethodSettings, Rule, Scheme
+from learned_schedulers.projects.methods import Budget, Schedules
+from learned_schedulers.projects.methods.rules.all_rules import by_rules
+from learned_schedulers.projects.problem import Project
+
+
+class Settings(ProjectMethodSettings):
+    rules: Annotated[tuple[Rule, ...], Field(min_length=1)] = RULES
+    schemes: Annotated[tuple[Scheme, ...], Field(min_length=1)] = SCHEMES
+
+
+class PriorityRules:
+    def __init__(self, settings: Settings) -> None:
+        self._pairs = [(rule, scheme) for rule in settings.rules for scheme in settings.schemes]
+
+    def schedule(self, project: Project, rng: np.random.Generator, budget: Budget) -> Schedules:
+        return Schedules(by_rules(project, self._pairs[: budget.schedules]))
+
+
+make = PriorityRules

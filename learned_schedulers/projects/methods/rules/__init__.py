@@ -1,0 +1,1 @@
+"""Priority rules, and the two schemes that turn priorities into schedules."""
