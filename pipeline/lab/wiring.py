@@ -12,8 +12,9 @@ LIBRARY, LABORATORY, LAB = "learned_schedulers", "pipeline", "pipeline.lab"
 RANKS: dict[str, int] = {
     "files": 0,
     "section": 0,
-    "method_files": 0,
     "public": 0,
+    "outside_methods": 0,
+    "method_files": 1,
     "methods": 1,
     "figures": 1,
     "operators": 1,
