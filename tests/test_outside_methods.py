@@ -16,7 +16,7 @@ from learned_schedulers.graphs.methods import Budget, make
 from learned_schedulers.section import ConfigError, section
 from tests.graphs.problems import drawn
 
-SOURCE = '''
+SOURCE = """
 from learned_schedulers.blocks.method_settings import MethodSettings
 from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import Proposals
@@ -50,7 +50,7 @@ class Wrong(OnOne):
 
 def function():
     pass
-'''
+"""
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_two_packages_with_one_name_are_refused(package: None, tmp_path: Path) -
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: second\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text("[learned_schedulers.methods]\non_one = second:Other\n")
-    with pytest.raises(ValueError, match="two packages offer a method 'on_one'.*name it by its reference"):
+    with pytest.raises(ValueError, match=r"two packages offer a method 'on_one'.*name it by its reference"):
         outside_methods.offered()
     assert graph_entry("their_methods:OnOne").method == "their_methods:OnOne"
 

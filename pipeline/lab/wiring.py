@@ -16,6 +16,7 @@ RANKS: dict[str, int] = {
     "outside_methods": 0,
     "method_files": 1,
     "methods": 1,
+    "statistics": 1,
     "figures": 1,
     "operators": 1,
     "learning": 1,
