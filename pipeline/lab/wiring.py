@@ -41,6 +41,8 @@ RANKS: dict[str, int] = {
     "graphs.method_settings": 6,
     "graphs.methods": 7,
     "graphs.plans": 8,
+    "bench": 9,
+    "conformance": 10,
     "wrapper": 10,
     "command": 11,
 }

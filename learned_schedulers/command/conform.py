@@ -1,0 +1,5 @@
+"""The verb `conform`."""
+
+
+def main() -> None:
+    """Check."""
