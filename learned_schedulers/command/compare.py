@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import datetime
-import json
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -20,6 +19,7 @@ from learned_schedulers.bench.provenance import provenance
 from learned_schedulers.bench.running import run, settings_text
 from learned_schedulers.bench.stored import run_of
 from learned_schedulers.command.explained import explained
+from learned_schedulers.command.settings import settings_of
 from learned_schedulers.files import replacing
 
 
@@ -118,7 +118,7 @@ def main(
         sys.path.insert(0, os.getcwd())
         if schedules is None:
             assert method is not None
-            contestant = entrant(method, **_settings(setting or []))
+            contestant = entrant(method, **settings_of(setting or []))
             name, settings, sees = method, dict(settings_text(contestant.settings)), contestant.sees
         else:
             name, proposals = read_schedules(schedules, every)
@@ -173,20 +173,6 @@ def _head(of_set: str, target: str, every: tuple[Instance, ...], limit: Limit) -
         f"{of_set}: {len(every)} graphs on {every[0].problem.devices} devices, judged on {target}; "
         f"baseline {SETS[of_set].baseline}; {limit} of each graph\n"
     )
-
-
-def _settings(texts: list[str]) -> dict[str, Any]:
-    """`width=2` -> {"width": 2}; what is no JSON is a text."""
-    settings: dict[str, Any] = {}
-    for text in texts:
-        key, equals, value = text.partition("=")
-        if not equals or not key:
-            raise ValueError(f"--setting {text}: write name=value, like width=2")
-        try:
-            settings[key] = json.loads(value)
-        except ValueError:
-            settings[key] = value
-    return settings
 
 
 def _cache_folder() -> Path:

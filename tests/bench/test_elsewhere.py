@@ -120,14 +120,13 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytes
 
 def test_damaged_files_are_read_or_refused(tmp_path: Path) -> None:
     content, draws, path = schedule_file(tmp_path / "mine.json").read_bytes(), random.Random(0), tmp_path / "mine.json"
-    with damaged.watched(), damaged.limited_memory():
-        for _ in range(damaged.count(300)):
-            copy = bytearray(content)
-            place = draws.randrange(len(copy))
-            copy[place : place + draws.randint(0, 3)] = bytes(
-                draws.choices(b'0123456789-.,[]{}":e', k=draws.randint(0, 3))
-            )
-            path.write_bytes(copy)
+    for _ in range(damaged.count(300)):
+        copy = bytearray(content)
+        place = draws.randrange(len(copy))
+        new = bytes(draws.choices(b'0123456789-.,[]{}":e', k=draws.randint(0, 3)))
+        copy[place : place + draws.randint(0, 3)] = new
+        path.write_bytes(copy)
+        with damaged.watched(), damaged.limited_memory():
             try:
                 _, proposals = read_schedules(path, SMALL)
             except ValueError as error:

@@ -60,6 +60,7 @@ def test_blocks_explain_and_bisect(tmp_path: Path) -> None:
         (("order", "f.csv", "--dry-run", "--by", "imitator", "--for", "atom"), "learn"),
         (("order", "f.csv", "--dry-run", "--by", "cp_sat", "--for", "atom"), "graphs"),
         (("graph", "model.onnx"), "graphs"),
+        (("compare", "--method", "mine:Method"), "graphs"),
     ],
 )
 def test_what_is_lacking_is_named_with_the_remedy(tmp_path: Path, words: tuple[str, ...], extra: str) -> None:
@@ -75,7 +76,7 @@ def test_help_lists_all_verbs_and_imports_none(tmp_path: Path) -> None:
         "import sys; from learned_schedulers.command.main import app, VERBS; app(['--help'], standalone_mode=False)\n"
     )
     script += "assert not [verb for verb in VERBS if f'learned_schedulers.command.{verb}' in sys.modules]\n"
-    script += "assert len(VERBS) == 8\n"
+    script += "assert len(VERBS) == 10\n"
     script += "assert 'numpy' not in sys.modules"
     answer = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr

@@ -24,7 +24,21 @@ WORDS = {
     "explain": ["f.s", "--for", "atom", "--by", "list"],
     "graph": ["w.json"],
     "split": ["w.json"],
+    "compare": ["--set", "placement_unseen", "--instances-out", "graphs"],
+    "conform": ["bare:Method"],
 }
+METHOD = """
+import numpy as np
+from learned_schedulers.blocks.methods import Solution
+
+class Method:
+    def __init__(self, settings):
+        pass
+
+    def solve(self, problems, rng, budget):
+        size, n = problems.latencies.shape
+        return Solution.of({"none": np.tile(np.arange(n, dtype=np.int16), (size, 1))})
+"""
 WORKLOAD = {
     "maxFPGAs": 1, "maxCPUs": 1, "maxSizePerFPGA": 1e10,
     "nodes": [
@@ -40,6 +54,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "f.s").write_text(TEXT)
     (tmp_path / "f.csv").write_text("4889d84889f1\n")
     (tmp_path / "w.json").write_text(json.dumps(WORKLOAD))
+    (tmp_path / "bare.py").write_text(METHOD)
     return tmp_path
 
 
