@@ -10,7 +10,7 @@ import sys
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points, packages_distributions
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel
 
@@ -56,7 +56,7 @@ def load(name: str) -> type:
     reference = name if ":" in name else offered()[name]
     module, _, path = reference.partition(":")
     try:
-        member = import_module(module)
+        member: Any = import_module(module)
         for part in path.split("."):
             member = getattr(member, part)
     except ModuleNotFoundError as error:

@@ -14,7 +14,7 @@ import numpy as np
 
 from learned_schedulers.bench.budgets import PROPOSALS
 from learned_schedulers.bench.instances import Instance
-from learned_schedulers.bench.running import FAILED, Result, Source, judged
+from learned_schedulers.bench.running import FAILED, REFUSED, Result, Source, judged
 from learned_schedulers.files import replacing
 from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.methods import Budget, Proposals
@@ -106,7 +106,7 @@ def of_schedules(schedules: dict[str, Proposals]) -> Source:
     def result(instance: Instance, target: Target, seed: int) -> Result:
         proposals = schedules.get(instance.graph_id)
         if proposals is None:
-            return Result(None, 0.0, 0, ("unsupported", "the file has no schedule of this graph"))
+            return Result(None, 0.0, 0, (REFUSED, "the file has no schedule of this graph"))
         wrong = [proposals.message] if proposals.message else []
         wrong = wrong or list(faults(proposals, instance.proxy.draws[0], Budget(PROPOSALS)))
         if wrong:

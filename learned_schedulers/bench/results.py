@@ -7,9 +7,11 @@ does not follow from the costs.
 from __future__ import annotations
 
 import datetime as dates
-from functools import cache
+import re
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field, ValidationError
@@ -17,8 +19,9 @@ from pydantic import Field, ValidationError
 from learned_schedulers.bench.budgets import Limit
 from learned_schedulers.bench.instances import SETS, check_target, digest, instances
 from learned_schedulers.bench.peers import entrant
-from learned_schedulers.bench.provenance import Provenance
-from learned_schedulers.bench.running import Run, of_method, run
+from learned_schedulers.bench.provenance import Provenance, provenance
+from learned_schedulers.bench.running import Entrant, Run, of_method, run
+from learned_schedulers.bench.stored import run_of
 from learned_schedulers.files import replacing
 from learned_schedulers.graphs.devices.settings import GraphTarget
 from learned_schedulers.graphs.method_settings import Sight
@@ -32,7 +35,8 @@ SAMPLES, CONFIDENCE = 1000, 0.95  # of the intervals, as in params.yaml
 _LARGEST = 20_000_000  # bytes of a file
 _MOST_SEEDS = 100
 _SAME = 1e-6  # relative: the estimate of the file and the one that follows from its costs
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w .:+-]{0,79}$")]
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9_ .:+-]{0,79}$"
+Name = Annotated[str, Field(pattern=_NAME)]
 
 
 class Stands(Section):
@@ -60,6 +64,49 @@ class HandIn(Section):
     stands: Stands
     provenance: Provenance
     run: Run
+
+
+class Contestant(NamedTuple):
+    """A method, or schedules that were computed elsewhere, on one set and target."""
+
+    name: str
+    method: str | None  # as the registry finds it; None: computed elsewhere
+    settings: dict[str, Any]
+    sees: Sight
+    limit: Limit | None  # None: computed elsewhere
+    run: Callable[[], Run]
+
+
+def of_entrant(
+    entered: Entrant, of_set: str, target: str, limit: Limit, seeds: list[int], folder: Path | None
+) -> Contestant:
+    """A method. folder: of stored runs."""
+    settings = entered.settings.model_dump(mode="json")
+    run_it = partial(run_of, entered, instances(of_set), target, limit, seeds, folder)
+    return Contestant(entered.name, entered.settings.method, settings, entered.sees, limit, run_it)
+
+
+def hand_in(of_set: str, target: str, contestant: Contestant, result: Run) -> HandIn:
+    """The content of the file, of today. Raises ValueError if no graph has a schedule, and for a name of odd signs."""
+    every, stands = instances(of_set), standing(of_set, target, result)
+    if stands.graphs == 0:
+        raise ValueError(f"{contestant.name} has no schedule of any graph of {of_set}; there is nothing to hand in")
+    if not re.fullmatch(_NAME, contestant.name):
+        raise ValueError(f"the name {contestant.name!r}: take 1 to 80 letters, digits, blanks and any of _.:+-")
+    return HandIn(
+        set=of_set,
+        target=target,
+        instances=digest(every),
+        graph_ids=[instance.graph_id for instance in every],
+        method=contestant.name,
+        settings=contestant.settings,
+        sees=contestant.sees,
+        budget=ELSEWHERE if contestant.limit is None else str(contestant.limit),
+        date=dates.datetime.now(dates.UTC).date(),
+        stands=stands,
+        provenance=provenance(contestant.method),
+        run=result,
+    )
 
 
 def write(result: HandIn, path: Path) -> None:

@@ -6,9 +6,9 @@ target, and the best of them counts. On a placement set every method sees the ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -21,7 +21,10 @@ from learned_schedulers.graphs.methods.rules.checking import faults
 from learned_schedulers.graphs.methods.rules.keeping import KEPT, keep
 from learned_schedulers.section import Section
 
-FAILED = "failed"  # the method raised an error, or its proposals are no schedules
+Status = Literal["unsupported", "no schedule fits", "failed"]
+REFUSED: Status = "unsupported"  # by the method, which says why
+UNFIT: Status = "no schedule fits"  # the memory
+FAILED: Status = "failed"  # the method raised an error, or its proposals are no schedules
 _WARMED = Budget(1, 1)
 
 
@@ -52,7 +55,7 @@ class Failure(Section):
 
     graph_id: str
     seed: int
-    status: Literal["unsupported", "no schedule fits", "failed"]
+    status: Status
     message: str
 
 
@@ -77,7 +80,7 @@ class Result(NamedTuple):
     cost: float | None
     seconds: float
     evaluations: int
-    failure: tuple[str, str] | None = None  # status, message
+    failure: tuple[Status, str] | None = None  # with the message
 
 
 class Source(Protocol):
@@ -95,7 +98,7 @@ def run(source: Source, instances: Sequence[Instance], target: str, seeds: Seque
         seconds=[[round(result.seconds, 6) for result in row] for row in results],
         evaluations=[[result.evaluations for result in row] for row in results],
         failures=[
-            Failure(graph_id=instance.graph_id, seed=seed, status=result.failure[0], message=result.failure[1])  # type: ignore[arg-type]
+            Failure(graph_id=instance.graph_id, seed=seed, status=result.failure[0], message=result.failure[1])
             for seed, row in zip(seeds, results, strict=True)
             for instance, result in zip(instances, row, strict=True)
             if result.failure is not None
@@ -124,14 +127,14 @@ def of_method(entrant: Entrant, target_name: str, limit: Limit) -> Source:
 
 def judged(
     proposals: Proposals, instance: Instance, target: Target, sees: Sight
-) -> tuple[float | None, tuple[str, str] | None]:
+) -> tuple[float | None, tuple[Status, str] | None]:
     """The cost of the best of the kept schedules on the target, or why there is none."""
     if proposals.status == UNSUPPORTED:
-        return None, (UNSUPPORTED, proposals.message)
+        return None, (REFUSED, proposals.message)
     visible = target if sees == "target" or instance.limited else instance.proxy
     kept = keep(proposals, visible, target, 1 if instance.limited else KEPT)
     if not len(kept.orders):
-        return None, ("no schedule fits", "none of its schedules fits the devices' memory")
+        return None, (UNFIT, "none of its schedules fits the devices' memory")
     return float(kept.judged_seconds[kept.best]), None
 
 
@@ -153,8 +156,3 @@ def over_runs(run: Run, limit: Limit) -> int:
 def seeds_of(settings: GraphMethodSettings, seeds: Sequence[int]) -> list[int]:
     """A method without random draws has one seed."""
     return list(seeds if settings.draws else seeds[:1])
-
-
-def settings_text(settings: GraphMethodSettings) -> Mapping[str, Any]:
-    """The settings as a file has them."""
-    return settings.model_dump(mode="json")

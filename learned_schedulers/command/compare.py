@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import os
 import sys
 from pathlib import Path
@@ -13,10 +12,9 @@ import typer
 from learned_schedulers.bench import comparison, results
 from learned_schedulers.bench.budgets import Limit
 from learned_schedulers.bench.elsewhere import of_schedules, read_schedules, write_instances
-from learned_schedulers.bench.instances import SETS, Instance, check_target, digest, instances
+from learned_schedulers.bench.instances import SETS, Instance, check_target, instances
 from learned_schedulers.bench.peers import entrant, peers
-from learned_schedulers.bench.provenance import provenance
-from learned_schedulers.bench.running import run, settings_text
+from learned_schedulers.bench.running import run
 from learned_schedulers.bench.stored import run_of
 from learned_schedulers.command.explained import explained
 from learned_schedulers.command.settings import settings_of
@@ -116,56 +114,41 @@ def main(
             raise ValueError("--method and --schedules: compare one of them at a time")
         limit = Limit.read(budget or f"evaluations={SETS[of_set].evaluations}")
         sys.path.insert(0, os.getcwd())
-        if schedules is None:
-            assert method is not None
-            contestant = entrant(method, **settings_of(setting or []))
-            name, settings, sees = method, dict(settings_text(contestant.settings)), contestant.sees
+        numbers, folder = list(range(seeds)), cache or _cache_folder()
+        if schedules is not None:
+            contestant = _of_schedules(schedules, every, target)
         else:
-            name, proposals = read_schedules(schedules, every)
-            contestant, settings, sees = None, {}, "target"
-        folder = cache or _cache_folder()
-        numbers = list(range(seeds))
+            entered = entrant(str(method), **settings_of(setting or []))
+            contestant = results.of_entrant(entered, of_set, target, limit, numbers, folder)
         print(_head(of_set, target, every, limit), flush=True)
         lines = []
         for peer in peers(beside, of_set):
-            print(f"{peer.name} ...", file=sys.stderr, flush=True)
-            of_peer = run_of(peer, every, target, limit, numbers, folder)
-            lines.append(comparison.line(peer.name, of_set, target, limit, of_peer))
-        print(f"{name} ...", file=sys.stderr, flush=True)
-        if contestant is None:
-            own_run, own_limit = run(of_schedules(proposals), every, target, [0]), None
-        else:
-            own_run, own_limit = run_of(contestant, every, target, limit, numbers), limit
-        lines = [each for each in lines if each.name != name]
-        own_line = comparison.line(name, of_set, target, own_limit, own_run, highlighted=True)
-        lines.append(own_line)
-        print(comparison.table(lines))
-        if text := comparison.failures_text(own_line):
+            if peer.name != contestant.name:
+                print(f"{peer.name} ...", file=sys.stderr, flush=True)
+                of_peer = run_of(peer, every, target, limit, numbers, folder)
+                lines.append(comparison.line(peer.name, of_set, target, limit, of_peer))
+        print(f"{contestant.name} ...", file=sys.stderr, flush=True)
+        entered_run = contestant.run()
+        line = comparison.line(contestant.name, of_set, target, contestant.limit, entered_run, highlighted=True)
+        print(comparison.table([*lines, line]))
+        if text := comparison.failures_text(line):
             print(f"\n{text}")
         if picture is not None:
-            content = comparison.picture(lines, f"{of_set}, {target}")
+            content = comparison.picture([*lines, line], f"{of_set}, {target}")
             with replacing(picture, follow=True) as temporary:
                 temporary.write_bytes(content)
             print(f"picture: {picture}")
-        if own_line.stands.graphs == 0:
-            raise ValueError(f"{name} has no schedule of any graph of {of_set}; there is nothing to hand in")
+        hand_in = results.hand_in(of_set, target, contestant, entered_run)
         if out is not None:
-            hand_in = results.HandIn(
-                set=of_set,
-                target=target,
-                instances=digest(every),
-                graph_ids=[instance.graph_id for instance in every],
-                method=name,
-                settings=settings,
-                sees=sees,
-                budget=results.ELSEWHERE if own_limit is None else str(own_limit),
-                date=datetime.datetime.now(datetime.UTC).date(),
-                stands=own_line.stands,
-                provenance=provenance(method),
-                run=own_run,
-            )
             results.write(hand_in, out)
             print(f"result to hand in: {out}")
+
+
+def _of_schedules(path: Path, every: tuple[Instance, ...], target: str) -> results.Contestant:
+    """Schedules that were computed elsewhere."""
+    name, proposals = read_schedules(path, every)
+    source = of_schedules(proposals)
+    return results.Contestant(name, None, {}, "target", None, lambda: run(source, every, target, [0]))
 
 
 def _head(of_set: str, target: str, every: tuple[Instance, ...], limit: Limit) -> str:
