@@ -14,7 +14,7 @@ import numpy as np
 from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import Budget, Proposals
-from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.graphs.problems.problem import Edges, Problem
 
 
 class EarliestFinish:
@@ -70,6 +70,6 @@ def _schedule(problem: Problem, urgency: np.ndarray) -> tuple[list[int], list[in
     return order, device
 
 
-def _neighbours(edges: object) -> list[list[int]]:
+def _neighbours(edges: Edges) -> list[list[int]]:
     """Of each operation, the operations that its edges lead to."""
     return [part.tolist() for part in np.split(edges.targets, edges.offsets[1:-1])]

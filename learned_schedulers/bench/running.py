@@ -132,10 +132,10 @@ def judged(
     if proposals.status == UNSUPPORTED:
         return None, (REFUSED, proposals.message)
     visible = target if sees == "target" or instance.limited else instance.proxy
-    kept = keep(proposals, visible, target, 1 if instance.limited else KEPT)
-    if not len(kept.orders):
+    schedules = keep(proposals, visible, target, 1 if instance.limited else KEPT)
+    if not len(schedules.orders):
         return None, (UNFIT, "none of its schedules fits the devices' memory")
-    return float(kept.judged_seconds[kept.best]), None
+    return float(schedules.judged_seconds[schedules.best]), None
 
 
 def warm_up(entrant: Entrant, instances: Sequence[Instance], target: str) -> None:
