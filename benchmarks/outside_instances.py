@@ -39,8 +39,8 @@ from learned_schedulers.projects import methods
 from learned_schedulers.projects.method_settings import ProjectMethodSettings, project_entry
 from learned_schedulers.projects.read.best_known import BestKnown, read_best_known
 from learned_schedulers.projects.read.reading import read_project
+from learned_schedulers.statistics.bootstrap import Bootstrap
 from pipeline.lab.rows import Quantity, Row, once, results, row
-from pipeline.lab.statistics import Bootstrap
 
 KNOWN_VALUES = "best_known.csv"
 SAMPLES, CONFIDENCE = 1000, 0.95

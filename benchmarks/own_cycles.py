@@ -31,11 +31,11 @@ from learned_schedulers.blocks.order.targets import TARGETS, Target
 from learned_schedulers.blocks.processors import answers, llvm_mca
 from learned_schedulers.blocks.processors.settings import Judge
 from learned_schedulers.blocks.read.assembly import AssemblyError, gas
+from learned_schedulers.statistics.bootstrap import Bootstrap
 from pipeline.corpus.tables import BLOCKS, SETS
 from pipeline.lab import tables
 from pipeline.lab.places import path
 from pipeline.lab.rows import Quantity, Row, results, row
-from pipeline.lab.statistics import Bootstrap
 
 _MEMORIES: tuple[MemoryOrder, ...] = ("tso", "single_thread")
 _SAMPLES, _CONFIDENCE, _PIECE = 1000, 0.95, 1000

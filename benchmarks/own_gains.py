@@ -40,8 +40,8 @@ from learned_schedulers.blocks.read import reading
 from learned_schedulers.blocks.read.assembly import gas
 from learned_schedulers.blocks.read.elf_file import ElfDocument
 from learned_schedulers.command.ordered_file import Job, orders_of
+from learned_schedulers.statistics.bootstrap import Bootstrap
 from pipeline.lab.rows import Quantity, Row, results, row
-from pipeline.lab.statistics import Bootstrap
 
 _METHODS: tuple[By, ...] = ("policy", "search")
 _SAMPLES, _CONFIDENCE = 1000, 0.95

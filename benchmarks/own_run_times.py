@@ -27,9 +27,9 @@ from tqdm import tqdm
 from benchmarks.own_projects.__main__ import HERE, PROJECTS, compilers, source, unpacked
 from benchmarks.publishing import PUBLISHED, publish
 from learned_schedulers.blocks.order.targets import of_host
+from learned_schedulers.statistics.bootstrap import Bootstrap
 from learned_schedulers.wrapper import settings
 from pipeline.lab.rows import Quantity, Row, estimated, results, row
-from pipeline.lab.statistics import Bootstrap
 
 _SERIES, _SAMPLES, _CONFIDENCE, _SEED = 2, 1000, 0.95, 47
 _DATA, _BYTES = "sqlite", 32 << 20  # the project whose source is compressed and searched

@@ -32,7 +32,7 @@ from learned_schedulers.graphs.compilers.kinds import Loop
 from learned_schedulers.graphs.compilers.xla_decisions import Compared, compare, fused_computations
 from learned_schedulers.graphs.compilers.xla_instructions import is_elementwise, is_expensive, is_loop
 from learned_schedulers.graphs.compilers.xla_kernels import Pair
-from pipeline.lab.clusters import ClusterBootstrap
+from learned_schedulers.statistics.clusters import ClusterBootstrap
 from pipeline.lab.rows import Quantity, Row, once, results, row
 
 SAMPLES, CONFIDENCE = 1000, 0.95

@@ -3,6 +3,7 @@
 Snakemake checks params.yaml whenever it starts, and must not load what methods import: numba, torch, OR-Tools. So only
 the class `Settings` of a file is executed, with those statements at the top level that define what it uses: imports,
 types, constants. They may import typing, pydantic and the settings of their wing (tests/config/test_method_files.py).
+The settings of another package's method are those of its class, which is imported.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from types import CodeType
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
+
+from learned_schedulers import outside_methods
 
 Settings = TypeVar("Settings", bound=BaseModel)
 _SETTINGS = "Settings"
@@ -66,14 +69,19 @@ def names(folder: Path) -> list[str]:
 
 
 def settings_in(folder: Path, method: object, default: type[Settings]) -> type[Settings]:
-    """The class `Settings` of a method's file; `default` if the file has none.
+    """The class `Settings` of a method's file, or of another package's method; `default` if there is none.
 
     It is another object than the class of the same name in the imported file. Raises ValueError for an unknown method,
     with a list of all.
     """
-    if method not in names(folder):
-        raise ValueError(f"no method {method!r}; there are {names(folder)}")
-    return _settings_of(folder / f"{method}.py") or default
+    if method in names(folder):
+        return _settings_of(folder / f"{method}.py") or default
+    if outside_methods.is_outside(method):
+        return outside_methods.settings_class(outside_methods.load(str(method)), default)
+    others = "".join(f", {name!r} of {reference}" for name, reference in outside_methods.offered().items())
+    raise ValueError(
+        f"no method {method!r}; there are {names(folder)}{others}; name that of another package by package:Class"
+    )
 
 
 @cache

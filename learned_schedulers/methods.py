@@ -2,19 +2,21 @@
 
 A file ends in `make = <class>`; the class gets the method's settings, and the resources that these name in `needs` (it
 fails without them) and in `uses` (it receives them if they are available). What a method of each kind has to offer is a
-Protocol in the package of its kind.
+Protocol in the package of its kind. A name that no file has is that of another package's method (outside_methods.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
+
+from learned_schedulers import outside_methods
+from learned_schedulers.outside_methods import Kind
 
 OK, TIMED_OUT, UNSUPPORTED = "ok", "timed out", "unsupported"  # states of an answer
-Kind = Literal["block", "graph", "fusion", "project"]
 PACKAGES: dict[Kind, str] = {
     "block": "learned_schedulers.blocks.methods",
     "graph": "learned_schedulers.graphs.methods",
@@ -29,11 +31,25 @@ class Unsupported(ValueError):
 
 
 def make(kind: Kind, name: str, settings: Any, resources: Mapping[str, object]) -> Any:
-    """The method in the file of this name. Raises ValueError if a resource that it needs is missing."""
+    """The method in the file of this name, or of another package.
+
+    Raises ValueError if a resource that it needs is missing, or if another package's method is not there or of another
+    kind.
+    """
     if missing := sorted(settings.needs - set(resources)):
         raise ValueError(f"the method {name!r} is not given what it needs: {', '.join(missing)}")
     chosen = {key: resource for key, resource in resources.items() if key in settings.needs | settings.uses}
-    return import_module(f"{PACKAGES[kind]}.{name}").make(settings, **chosen)
+    return _maker(kind, name)(settings, **chosen)
+
+
+def _maker(kind: Kind, name: str) -> Callable[..., Any]:
+    if name in names(kind) or not outside_methods.is_outside(name):
+        maker: Callable[..., Any] = import_module(f"{PACKAGES[kind]}.{name}").make
+        return maker
+    method = outside_methods.load(name)
+    if (other := outside_methods.kind_of(method)) != kind:
+        raise ValueError(f"the method {name!r} is for a {other}, not for a {kind}")
+    return method
 
 
 def names(kind: Kind) -> list[str]:

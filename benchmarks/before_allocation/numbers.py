@@ -15,7 +15,7 @@ from scipy.stats import spearmanr
 from benchmarks.before_allocation.shares import SHARES, loads_and_others, shares, slopes
 from learned_schedulers.blocks.before_allocation.cost import cost
 from learned_schedulers.blocks.before_allocation.counts import Counts
-from pipeline.lab.clusters import ClusterBootstrap
+from learned_schedulers.statistics.clusters import ClusterBootstrap
 from pipeline.lab.rows import Quantity, Row, part, row
 
 _SAMPLES, _CONFIDENCE = 2000, 0.95

@@ -31,9 +31,9 @@ from learned_schedulers.blocks.methods.on_machine.graph import closure
 from learned_schedulers.blocks.methods.on_machine.guessing import guesses, load
 from learned_schedulers.blocks.order.methods import GUESS
 from learned_schedulers.blocks.order.targets import TARGETS
+from learned_schedulers.statistics.bootstrap import Bootstrap
 from pipeline.lab.config import params
 from pipeline.lab.rows import Quantity, Row, estimated, results
-from pipeline.lab.statistics import Bootstrap
 
 CALLS = (1, 2, 3, 5, 10, 20, 30, 50, 100)
 

@@ -23,9 +23,9 @@ from learned_schedulers.blocks.method_settings import entry
 from learned_schedulers.blocks.methods import Budget, Method, make
 from learned_schedulers.blocks.order.methods import GUESS, policy_file
 from learned_schedulers.blocks.order.targets import TARGETS
+from learned_schedulers.statistics.bootstrap import Bootstrap
 from pipeline.lab.config import params
 from pipeline.lab.rows import Quantity, Row, once, results
-from pipeline.lab.statistics import Bootstrap
 
 BUDGETS = (1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000)  # orders of each block that are timed
 _TIME = "microseconds_per_block"

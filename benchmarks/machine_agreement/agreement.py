@@ -13,9 +13,9 @@ from scipy.stats import binomtest, kendalltau, spearmanr
 from benchmarks.machine_agreement.cases import Cases
 from benchmarks.machine_agreement.table import Instructions, simulated
 from learned_schedulers.blocks.processors import model
+from learned_schedulers.statistics.bootstrap import Bootstrap
 from pipeline.lab.config.evaluation import Evaluation
 from pipeline.lab.rows import Quantity, Row, once, row
-from pipeline.lab.statistics import Bootstrap
 
 JUDGE, BASELINE = "model", "llvm_mca"
 _UNITS = {  # of what is no share

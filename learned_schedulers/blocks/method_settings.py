@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, SerializeAsAny, ValidationError, model_serializer, model_validator
 
-from learned_schedulers import method_files
+from learned_schedulers import method_files, outside_methods
 from learned_schedulers.section import Section
 
 FOLDER = Path(__file__).parent / "methods"
@@ -48,7 +48,7 @@ class MethodSettings(Section):
 class Entry(Section):
     """One method of params.yaml, flat: `{method: search, walk: annealing, evaluations: 100}`."""
 
-    method: str  # the file blocks/methods/<method>.py
+    method: str  # the file blocks/methods/<method>.py, or another package's method (outside_methods.py)
     model: str | None = None  # the trained network that it loads
     processors: list[str] | None = None  # for which it runs; all by default
     exact: bool = False  # whether its proofs are measured
@@ -80,11 +80,12 @@ class Entry(Section):
         return {**common, **self.settings.model_dump()}
 
     def modules(self, model: BaseModel | None = None) -> list[str]:
-        """Modules that are imported by name for this entry: the method, and the parts of its network.
+        """Modules of this repository that are imported by name for this entry: the method, the parts of its network.
 
         model: settings of its network, if it has one.
         """
-        return [f"learned_schedulers.blocks.methods.{self.method}", *self.settings.modules(model)]
+        ours = not outside_methods.is_outside(self.method)
+        return [*([f"learned_schedulers.blocks.methods.{self.method}"] if ours else []), *self.settings.modules(model)]
 
 
 def settings_of(method: str) -> type[MethodSettings]:

@@ -24,8 +24,10 @@ VERBS = (
     "graph",
     "split",
     "project",
+    "compare",
+    "conform",
 )  # files of this folder, as --help lists them
-_OF_GRAPHS = ("graph", "split")  # verbs that need the whole extra of this name
+_OF_GRAPHS = ("graph", "split", "compare")  # verbs that need the whole extra of this name
 # Packages that the light installation lacks -> the extra of pyproject.toml that has them, and what they are used with.
 _EXTRAS = {
     "torch": "learn",

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, SerializeAsAny, TypeAdapter, ValidationError
 
-from learned_schedulers import method_files
+from learned_schedulers import method_files, outside_methods
 from learned_schedulers.section import Section
 
 FOLDER = Path(__file__).parent / "methods"
@@ -25,7 +25,7 @@ class GraphMethodSettings(Section):
     The class `Settings` in a method's file has those of the method; without one, the method has no settings.
     """
 
-    method: str  # the file graphs/methods/<method>.py
+    method: str  # the file graphs/methods/<method>.py, or another package's method (outside_methods.py)
     uses: ClassVar[frozenset[str]] = frozenset()  # resources that it receives if they are available
 
     @property
@@ -44,8 +44,8 @@ class GraphMethodSettings(Section):
         return True
 
     def modules(self) -> list[str]:
-        """Modules that are imported by name for this entry."""
-        return [f"learned_schedulers.graphs.methods.{self.method}"]
+        """Modules of this repository that are imported by name for this entry."""
+        return [] if outside_methods.is_outside(self.method) else [f"learned_schedulers.graphs.methods.{self.method}"]
 
 
 class SightedSettings(GraphMethodSettings):

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from learned_schedulers.statistics.clusters import ClusterBootstrap
 from pipeline.execution.machine_agreement import (
     THIS_MACHINE,
     costs,
@@ -20,7 +21,6 @@ from pipeline.execution.machine_agreement import (
     rank_correlations,
     relative_difference,
 )
-from pipeline.lab.clusters import ClusterBootstrap
 from pipeline.lab.evaluation import Evaluation, GraphInputs
 from pipeline.lab.rows import Quantity, Row, estimated, once, part, parts, results, row
 

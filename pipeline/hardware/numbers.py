@@ -19,6 +19,7 @@ from scipy.stats import rankdata
 
 from learned_schedulers.blocks.processors.costs import processor
 from learned_schedulers.blocks.processors.model import modelled
+from learned_schedulers.statistics.bootstrap import Bootstrap
 from pipeline.hardware.tables import TIMED_BLOCKS, TIMINGS
 from pipeline.lab import tables
 from pipeline.lab.cycles import orders_of, ratios
@@ -27,7 +28,6 @@ from pipeline.lab.inputs import Cycles, Inputs
 from pipeline.lab.places import place
 from pipeline.lab.rows import Quantity, Row, once, over_series, results, row
 from pipeline.lab.shared_tables import OUTCOMES
-from pipeline.lab.statistics import Bootstrap
 from pipeline.processors.tables import MACHINE_INSTRUCTIONS
 
 Bootstraps = Callable[[int], Bootstrap]  # of these many blocks

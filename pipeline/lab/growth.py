@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.lab.statistics import Estimate
+from learned_schedulers.statistics.bootstrap import Estimate
 
 _LEAST = 3  # sizes, for a slope without one of them to be a slope
 

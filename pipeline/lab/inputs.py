@@ -14,12 +14,12 @@ import pandas as pd
 from tqdm import tqdm
 
 from learned_schedulers.blocks.processors.settings import Judge
+from learned_schedulers.statistics.bootstrap import Bootstrap
 from pipeline.corpus.tables import SETS
 from pipeline.lab import chapters, tables
 from pipeline.lab.config.intervals import Intervals
 from pipeline.lab.places import place
 from pipeline.lab.shared_tables import LATENCY, SCHEDULES
-from pipeline.lab.statistics import Bootstrap
 
 Order = tuple[int, ...]
 Cycles = dict[tuple[str, Order], float]  # block_id, order -> cycles

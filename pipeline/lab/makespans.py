@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from pipeline.lab.clusters import ClusterBootstrap
+from learned_schedulers.statistics.clusters import ClusterBootstrap
 from pipeline.lab.evaluation import Evaluation, GraphInputs
 from pipeline.lab.rows import Quantity, Row, over_families, part, parts, results
 

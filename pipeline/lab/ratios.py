@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.lab.clusters import ClusterBootstrap
+from learned_schedulers.statistics.bootstrap import Estimate
+from learned_schedulers.statistics.clusters import ClusterBootstrap
 from pipeline.lab.rows import Place, Quantity, Row, families, row
-from pipeline.lab.statistics import Estimate
 
 _SEED = 2020
 

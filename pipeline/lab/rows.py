@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from learned_schedulers.statistics.bootstrap import Bootstrap, Estimate
 from pipeline.lab.shared_tables import KEY, PARTS, RESULTS
-from pipeline.lab.statistics import Bootstrap, Estimate
 
 Row = dict[str, Any]
 Place = Mapping[str, str]  # columns of table `results` that say what a number is of

@@ -12,9 +12,11 @@ LIBRARY, LABORATORY, LAB = "learned_schedulers", "pipeline", "pipeline.lab"
 RANKS: dict[str, int] = {
     "files": 0,
     "section": 0,
-    "method_files": 0,
     "public": 0,
+    "outside_methods": 0,
+    "method_files": 1,
     "methods": 1,
+    "statistics": 1,
     "figures": 1,
     "operators": 1,
     "learning": 1,
@@ -45,6 +47,8 @@ RANKS: dict[str, int] = {
     "projects.models": 6,
     "projects.method_settings": 6,
     "projects.methods": 7,
+    "bench": 9,
+    "conformance": 10,
     "wrapper": 10,
     "command": 11,
 }

@@ -15,7 +15,7 @@ from scipy.stats import spearmanr
 
 from learned_schedulers.graphs.method_settings import GraphEntry, GraphMethodSettings
 from learned_schedulers.section import section
-from pipeline.lab.clusters import ClusterBootstrap
+from learned_schedulers.statistics.clusters import ClusterBootstrap
 from pipeline.lab.evaluation import Evaluation, GraphInputs
 from pipeline.lab.makespans import BEST, JUDGE, LIST, PROXY, Scheduled, Table, scheduled_methods
 from pipeline.lab.makespans import evaluate as evaluate_makespans

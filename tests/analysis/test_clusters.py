@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.lab.clusters import ClusterBootstrap
-from pipeline.lab.statistics import Bootstrap
+from learned_schedulers.statistics.bootstrap import Bootstrap
+from learned_schedulers.statistics.clusters import ClusterBootstrap
 
 
 def width(bootstrap: Bootstrap, values: np.ndarray) -> float:

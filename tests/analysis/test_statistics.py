@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pipeline.lab.statistics import Bootstrap
+from learned_schedulers.statistics.bootstrap import Bootstrap
 
 NAN = float("nan")
 

@@ -69,6 +69,7 @@ def test_projects(tmp_path: Path, by: str) -> None:
         (("order", "f.csv", "--dry-run", "--by", "cp_sat", "--for", "atom"), "graphs"),
         (("graph", "model.onnx"), "graphs"),
         (("project", "j.txt", "--by", "cp_sat"), "graphs"),
+        (("compare", "--method", "mine:Method"), "graphs"),
     ],
 )
 def test_what_is_lacking_is_named_with_the_remedy(tmp_path: Path, words: tuple[str, ...], extra: str) -> None:
@@ -85,7 +86,7 @@ def test_help_lists_all_verbs_and_imports_none(tmp_path: Path) -> None:
         "import sys; from learned_schedulers.command.main import app, VERBS; app(['--help'], standalone_mode=False)\n"
     )
     script += "assert not [verb for verb in VERBS if f'learned_schedulers.command.{verb}' in sys.modules]\n"
-    script += "assert len(VERBS) == 9\n"
+    script += "assert len(VERBS) == 11\n"
     script += "assert 'numpy' not in sys.modules"
     answer = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr

@@ -25,7 +25,21 @@ WORDS = {
     "graph": ["w.json"],
     "split": ["w.json"],
     "project": ["j.txt"],
+    "compare": ["--set", "placement_unseen", "--instances-out", "graphs"],
+    "conform": ["bare:Method"],
 }
+METHOD = """
+import numpy as np
+from learned_schedulers.blocks.methods import Solution
+
+class Method:
+    def __init__(self, settings):
+        pass
+
+    def solve(self, problems, rng, budget):
+        size, n = problems.latencies.shape
+        return Solution.of({"none": np.tile(np.arange(n, dtype=np.int16), (size, 1))})
+"""
 WORKLOAD = {
     "maxFPGAs": 1, "maxCPUs": 1, "maxSizePerFPGA": 1e10,
     "nodes": [
@@ -42,6 +56,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "f.csv").write_text("4889d84889f1\n")
     (tmp_path / "j.txt").write_text("2 2\n0 3 1 2\n1 2 0 4\n")
     (tmp_path / "w.json").write_text(json.dumps(WORKLOAD))
+    (tmp_path / "bare.py").write_text(METHOD)
     return tmp_path
 
 

@@ -72,7 +72,7 @@ def page_text(page: Page, evidence: Evidence) -> str:
     templates = [whole] if (FOLDER / whole).exists() else []
     templates += [section.template for section in every.values() if section.template]
     layout = "lab/page/layout.md.j2" if page != FRONT else "lab/page/front.md.j2"
-    shown = page.experiments or experiments(evidence.provenance)
+    shown = experiments(evidence.provenance) if page == FRONT else page.experiments
     text = template(layout).render(
         contents(page, evidence),
         page=page,

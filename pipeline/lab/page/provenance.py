@@ -39,7 +39,10 @@ def provenance(experiments: Iterable[str], evidence: Evidence) -> Table:
 
 
 def numbers_line(experiments: Iterable[str], evidence: Evidence) -> str:
-    """Number of experiments, their dates of publication, and how many have changed since."""
+    """Number of experiments, their dates of publication, and how many have changed since; empty without any."""
+    experiments = list(experiments)
+    if not experiments:
+        return ""
     facts = [_facts(name, evidence) for name in _measured(experiments, evidence)]
     if not facts:
         return "Numbers: none yet."

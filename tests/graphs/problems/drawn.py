@@ -6,22 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from learned_schedulers.graphs.problems.problem import Edges, Parts, Problem, SharedWeights, Transfers
+from learned_schedulers.conformance.graph_problems import drawn as problem
+from learned_schedulers.graphs.problems.problem import Edges, Parts, Problem, SharedWeights
 
-
-def problem(rng: np.random.Generator, n: int = 12, devices: int = 3, density: float = 0.25) -> Problem:
-    """Edges between all pairs with this probability; times and sizes are uniform; some operations take no time."""
-    upper = np.triu(rng.random((n, n)) < density, 1)
-    sources, targets = np.nonzero(upper)
-    offsets = np.r_[0, np.cumsum(np.bincount(sources, minlength=n))].astype(np.int32)
-    return Problem(
-        seconds=rng.random(n) * (rng.random(n) < 0.9),
-        sizes=rng.random(n),
-        children=Edges(offsets, targets.astype(np.int32)),
-        devices=devices,
-        transfers=Transfers(slope=float(rng.random()), delay=float(rng.random())),
-        weight_bytes=rng.random(n),
-    )
+__all__ = ["problem", "renumbered", "schedules", "with_sharing"]
 
 
 def with_sharing(problem: Problem, rng: np.random.Generator) -> Problem:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pipeline.lab.statistics import Bootstrap
+from learned_schedulers.statistics.bootstrap import Bootstrap
 
 _SEED = 2019
 

@@ -1,0 +1,197 @@
+"""A method's result on a set and a target, in a file that is handed in, and how it stands to the baseline.
+
+`read` believes no number that it can compute: it refuses other instances, costs below the bound, and an estimate that
+does not follow from the costs.
+"""
+
+from __future__ import annotations
+
+import datetime as dates
+import re
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+from pydantic import Field, ValidationError
+
+from learned_schedulers.bench.budgets import Limit
+from learned_schedulers.bench.instances import SETS, check_target, digest, instances
+from learned_schedulers.bench.peers import entrant
+from learned_schedulers.bench.provenance import Provenance, provenance
+from learned_schedulers.bench.running import Entrant, Run, of_method, run
+from learned_schedulers.bench.stored import run_of
+from learned_schedulers.files import replacing
+from learned_schedulers.graphs.devices.settings import GraphTarget
+from learned_schedulers.graphs.method_settings import Sight
+from learned_schedulers.graphs.methods.rules.checking import ROUNDING
+from learned_schedulers.section import Section, explain
+from learned_schedulers.statistics.bootstrap import Estimate
+from learned_schedulers.statistics.clusters import ClusterBootstrap
+
+ELSEWHERE = "elsewhere"  # the budget of schedules that were computed elsewhere
+SAMPLES, CONFIDENCE = 1000, 0.95  # of the intervals, as in params.yaml
+_LARGEST = 20_000_000  # bytes of a file
+_MOST_SEEDS = 100
+_SAME = 1e-6  # relative: the estimate of the file and the one that follows from its costs
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9_ .:+-]{0,79}$"
+Name = Annotated[str, Field(pattern=_NAME)]
+
+
+class Stands(Section):
+    """Geometric mean of the cost over the baseline's, with its interval over families, graphs and seeds."""
+
+    value: float  # NaN if no graph has a schedule
+    low: float
+    high: float
+    graphs: int  # that have a schedule
+
+
+class HandIn(Section):
+    """Content of the file."""
+
+    form: Literal["learned-schedulers result 1"] = "learned-schedulers result 1"
+    set: str
+    target: str
+    instances: str  # digest of the set
+    graph_ids: list[str]  # of the columns of `run`
+    method: Name
+    settings: dict[str, Any]
+    sees: Sight
+    budget: str  # evaluations=1000, seconds=2.5; of schedules that were computed elsewhere: elsewhere
+    date: dates.date
+    stands: Stands
+    provenance: Provenance
+    run: Run
+
+
+class Contestant(NamedTuple):
+    """A method, or schedules that were computed elsewhere, on one set and target."""
+
+    name: str
+    method: str | None  # as the registry finds it; None: computed elsewhere
+    settings: dict[str, Any]
+    sees: Sight
+    limit: Limit | None  # None: computed elsewhere
+    run: Callable[[], Run]
+
+
+def of_entrant(
+    entered: Entrant, of_set: str, target: str, limit: Limit, seeds: list[int], folder: Path | None
+) -> Contestant:
+    """A method. folder: of stored runs."""
+    settings = entered.settings.model_dump(mode="json")
+    run_it = partial(run_of, entered, instances(of_set), target, limit, seeds, folder)
+    return Contestant(entered.name, entered.settings.method, settings, entered.sees, limit, run_it)
+
+
+def hand_in(of_set: str, target: str, contestant: Contestant, result: Run) -> HandIn:
+    """The content of the file, of today. Raises ValueError if no graph has a schedule, and for a name of odd signs."""
+    every, stands = instances(of_set), standing(of_set, target, result)
+    if stands.graphs == 0:
+        raise ValueError(f"{contestant.name} has no schedule of any graph of {of_set}; there is nothing to hand in")
+    if not re.fullmatch(_NAME, contestant.name):
+        raise ValueError(f"the name {contestant.name!r}: take 1 to 80 letters, digits, blanks and any of _.:+-")
+    return HandIn(
+        set=of_set,
+        target=target,
+        instances=digest(every),
+        graph_ids=[instance.graph_id for instance in every],
+        method=contestant.name,
+        settings=contestant.settings,
+        sees=contestant.sees,
+        budget=ELSEWHERE if contestant.limit is None else str(contestant.limit),
+        date=dates.datetime.now(dates.UTC).date(),
+        stands=stands,
+        provenance=provenance(contestant.method),
+        run=result,
+    )
+
+
+def write(result: HandIn, path: Path) -> None:
+    """Write the file whole or not at all."""
+    with replacing(path, follow=True) as temporary:
+        temporary.write_text(result.model_dump_json(indent=1) + "\n")
+
+
+def read(path: Path) -> HandIn:
+    """The result in a file that was handed in. Raises ValueError that names the file, what is wrong, and the remedy."""
+    if path.stat().st_size > _LARGEST:
+        raise ValueError(f"{path}: {path.stat().st_size} bytes; a result has at most {_LARGEST}")
+    try:
+        result = HandIn.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        raise explain(error, str(path)) from error
+    if fault := _fault(result):
+        raise ValueError(f"{path}: {result.method} is refused: {fault}")
+    return result
+
+
+def _fault(result: HandIn) -> str:
+    """What is wrong with a result, with the remedy; empty if nothing is."""
+    try:
+        check_target(result.set, result.target)
+        if result.budget != ELSEWHERE:
+            Limit.read(result.budget)
+    except ValueError as error:
+        return str(error)
+    every = instances(result.set)
+    if result.instances != digest(every) or result.graph_ids != [instance.graph_id for instance in every]:
+        return f"it was computed on other instances than the frozen ones of {result.set}; run `compare` of this version"
+    rows, columns = len(result.run.seeds), len(every)
+    shapes = [[len(row) for row in table] for table in (result.run.costs, result.run.seconds, result.run.evaluations)]
+    if not 1 <= rows <= _MOST_SEEDS or any(shape != [columns] * rows for shape in shapes):
+        return f"costs, seconds and evaluations must have {columns} numbers for each of 1 to {_MOST_SEEDS} seeds"
+    costs, bounds = result.run.array, bounds_of(result.set, result.target)
+    if np.isinf(costs).any():
+        return "a cost is infinite; a graph without a schedule has null"
+    low = np.argwhere(costs < bounds * ROUNDING)
+    if len(low):
+        seed, graph = low[0]
+        return (
+            f"{every[graph].title} takes {costs[seed, graph]} s with seed {result.run.seeds[seed]}, and no schedule "
+            f"takes less than {bounds[graph]} s on {result.target}: the costs are not those of the simulator"
+        )
+    stands = standing(result.set, result.target, result.run)
+    pairs = [(getattr(stands, name), getattr(result.stands, name)) for name in ("value", "low", "high", "graphs")]
+    if not np.allclose(*zip(*pairs, strict=True), rtol=_SAME, equal_nan=True):
+        return f"its `stands` says {result.stands.value:.6g}, and from its costs follows {stands.value:.6g}"
+    return ""
+
+
+@cache
+def baseline_costs(of_set: str, target: str) -> np.ndarray:
+    """(G,) costs of the set's baseline, which is list scheduling."""
+    baseline = entrant(SETS[of_set].baseline)
+    limit = Limit("evaluations", SETS[of_set].evaluations)
+    return run(of_method(baseline, target, limit), instances(of_set), target, [0]).array[0]
+
+
+@cache
+def bounds_of(of_set: str, target: str) -> np.ndarray:
+    """(G,) seconds that no schedule of each graph is shorter than: critical path, or all work shared evenly."""
+    return np.array([instance.target(target).bound for instance in instances(of_set)])
+
+
+@cache
+def _bootstrap(of_set: str) -> ClusterBootstrap:
+    return ClusterBootstrap([instance.graph.family for instance in instances(of_set)], SAMPLES, CONFIDENCE)
+
+
+def standing(of_set: str, target: str, result: Run) -> Stands:
+    """How a run stands to the baseline."""
+    return _stands(of_set, result.array / baseline_costs(of_set, target))
+
+
+def over_bound(of_set: str, target: str, result: Run) -> Stands | None:
+    """How a run stands to the bounds; None on `noisy`, whose bound is none of a schedule that is good on the mean."""
+    if target.startswith(GraphTarget.NOISY):
+        return None
+    return _stands(of_set, result.array / bounds_of(of_set, target))
+
+
+def _stands(of_set: str, ratios: np.ndarray) -> Stands:
+    estimate: Estimate = _bootstrap(of_set).estimates(np.log(ratios))[1]
+    value, low, high = (float(np.exp(number)) for number in (estimate.value, estimate.low, estimate.high))
+    return Stands(value=value, low=low, high=high, graphs=estimate.n)

@@ -1,0 +1,63 @@
+"""Runs of peers in a folder, each by what it follows from, so that a second comparison takes seconds."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from learned_schedulers import outside_methods
+from learned_schedulers.bench.budgets import Limit
+from learned_schedulers.bench.instances import Instance, digest
+from learned_schedulers.bench.provenance import PACKAGES, processor, provenance
+from learned_schedulers.bench.running import Entrant, Run, of_method, run, seeds_of, warm_up
+from learned_schedulers.files import replacing
+
+
+def run_of(
+    entrant: Entrant,
+    instances: tuple[Instance, ...],
+    target: str,
+    limit: Limit,
+    seeds: list[int],
+    folder: Path | None = None,
+) -> Run:
+    """The run of a method: the stored one if there is one of the same content, else a new one, which is stored.
+
+    folder: None: nothing is read or written. Nor is it for a method of another package, whose sources are not known to
+    be the same. A stored file that is damaged is made anew.
+    """
+    of_method_seeds = seeds_of(entrant.settings, seeds)
+    if outside_methods.is_outside(entrant.settings.method):
+        folder = None
+    path = None if folder is None else folder / f"{_key(entrant, instances, target, limit, of_method_seeds)}.json"
+    if path is not None and path.is_file():
+        try:
+            return Run.model_validate_json(path.read_text())
+        except (ValidationError, UnicodeDecodeError):
+            pass
+    warm_up(entrant, instances, target)
+    result = run(of_method(entrant, target, limit), instances, target, of_method_seeds)
+    if path is not None:
+        with replacing(path) as temporary:
+            temporary.write_text(result.model_dump_json())
+    return result
+
+
+def _key(entrant: Entrant, instances: tuple[Instance, ...], target: str, limit: Limit, seeds: list[int]) -> str:
+    """A digest of all that a run follows from: also of the sources, the packages and the processor."""
+    made_by = provenance(entrant.settings.method)  # of ours: `sources` are those of the method, too
+    content = {
+        "instances": digest(instances),
+        "target": target,
+        "settings": entrant.settings.model_dump(mode="json"),
+        "weights": "" if entrant.weights is None else hashlib.sha256(entrant.weights.read_bytes()).hexdigest(),
+        "limit": str(limit),
+        "seeds": seeds,
+        "sources": made_by.sources,
+        "packages": [made_by.python, *(made_by.packages[name] for name in PACKAGES)],
+        "processor": processor(),
+    }
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]

@@ -1,0 +1,162 @@
+"""The verb `compare`: a user's method for computation graphs beside the methods of the benchmark."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from learned_schedulers.bench import comparison, results
+from learned_schedulers.bench.budgets import Limit
+from learned_schedulers.bench.elsewhere import of_schedules, read_schedules, write_instances
+from learned_schedulers.bench.instances import SETS, Instance, check_target, instances
+from learned_schedulers.bench.peers import entrant, peers
+from learned_schedulers.bench.running import run
+from learned_schedulers.bench.stored import run_of
+from learned_schedulers.command.explained import explained
+from learned_schedulers.command.settings import settings_of
+from learned_schedulers.files import replacing
+
+
+def main(
+    method: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PACKAGE:CLASS",
+            help="Your method, whose code is RUN: a class by its reference, a name that an installed package offers, "
+            "or a method of ours. Imports search the current folder, too.",
+        ),
+    ] = None,
+    schedules: Annotated[
+        Path | None, typer.Option(help="Instead of a method: JSON file of schedules that were computed elsewhere.")
+    ] = None,
+    of_set: Annotated[str, typer.Option("--set", help=f"Frozen set of graphs: {', '.join(SETS)}.")] = "unseen_real",
+    target: Annotated[
+        str,
+        typer.Option(
+            help="What schedules are judged on: proxy, noisy, bandwidth, latency, pcie or nvlink; placement sets: pcie "
+            "or nvlink. bandwidth_0.3 has another strength than the frozen one."
+        ),
+    ] = "pcie",
+    setting: Annotated[
+        list[str] | None, typer.Option(help='Setting of your method, like width=2 or kind="wide". Repeatable.')
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            help="What every method may spend on each graph: evaluations=1000 of the simulator, or seconds=2.5 on this "
+            "machine. Default: the rule of the set, 1,000 evaluations, or 2,000 of placement sets."
+        ),
+    ] = None,
+    seeds: Annotated[
+        int, typer.Option(min=1, max=100, help="Number of seeds of methods that draw at random; the rule is five.")
+    ] = 5,
+    beside: Annotated[
+        str,
+        typer.Option(
+            "--peers",
+            help="Methods beside yours: default, all (slower: with annealing, GFlowNet and GO), or names with commas; "
+            "list scheduling, the baseline, is always there.",
+        ),
+    ] = "default",
+    out: Annotated[
+        Path | None, typer.Option(help="JSON file to write: your method's result with its provenance, to hand in.")
+    ] = None,
+    picture: Annotated[Path | None, typer.Option(help="PNG file to write: all methods with their intervals.")] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder that keeps the results of our methods. Default: learned-schedulers in $XDG_CACHE_HOME, or in "
+            "~/.cache."
+        ),
+    ] = None,
+    instances_out: Annotated[
+        Path | None, typer.Option(help="Folder to write: the set's graphs as JSON, for programs in any language.")
+    ] = None,
+) -> None:
+    """Compare your scheduler of computation graphs with the methods of the benchmark.
+
+    Your method runs on the frozen graphs of a set with the same budget as its peers. It proposes at most 1,000
+    schedules of each graph; the best 100 on the target that it sees are judged, and the best of them counts (on
+    placement sets the best on the target). The table has the geometric mean of its costs over those of list scheduling,
+    with a 95% interval over families of networks, their graphs, and seeds; the seconds were measured on this machine.
+    The peers' results are kept in a folder, so that a second call takes seconds.
+
+    A method is a class with one function, propose; BENCHMARK.md, "Enter a method", and examples/own_method show all
+    of it. `learned-schedulers conform` checks it first.
+
+    Examples:
+
+    \b
+    learned-schedulers compare --method mypackage:Method --set unseen_real --target bandwidth
+    learned-schedulers compare --method mypackage:Method --setting width=2 --set development_real --target pcie
+    learned-schedulers compare --method mypackage:Method --budget seconds=1 --peers all --out mine.json
+    learned-schedulers compare --set placement_unseen --target nvlink --instances-out graphs
+    learned-schedulers compare --set placement_unseen --target nvlink --schedules schedules.json
+
+    Choose settings on development_real and placement_development; the other sets are for results. Exit code 1: an
+    option or a file is wrong, or your method has no schedule of any graph.
+    """
+    with explained():
+        check_target(of_set, target)
+        every = instances(of_set)
+        if instances_out is not None:
+            write_instances(every, target, instances_out)
+            print(f"{len(every)} graphs: {instances_out}")
+        if method is None and schedules is None:
+            if instances_out is None:
+                raise ValueError("name your method by --method, or a file of schedules by --schedules")
+            return
+        if method is not None and schedules is not None:
+            raise ValueError("--method and --schedules: compare one of them at a time")
+        limit = Limit.read(budget or f"evaluations={SETS[of_set].evaluations}")
+        sys.path.insert(0, os.getcwd())
+        numbers, folder = list(range(seeds)), cache or _cache_folder()
+        if schedules is not None:
+            contestant = _of_schedules(schedules, every, target)
+        else:
+            entered = entrant(str(method), **settings_of(setting or []))
+            contestant = results.of_entrant(entered, of_set, target, limit, numbers, folder)
+        print(_head(of_set, target, every, limit), flush=True)
+        lines = []
+        for peer in peers(beside, of_set):
+            if peer.name != contestant.name:
+                print(f"{peer.name} ...", file=sys.stderr, flush=True)
+                of_peer = run_of(peer, every, target, limit, numbers, folder)
+                lines.append(comparison.line(peer.name, of_set, target, limit, of_peer))
+        print(f"{contestant.name} ...", file=sys.stderr, flush=True)
+        entered_run = contestant.run()
+        line = comparison.line(contestant.name, of_set, target, contestant.limit, entered_run, highlighted=True)
+        print(comparison.table([*lines, line]))
+        if text := comparison.failures_text(line):
+            print(f"\n{text}")
+        if picture is not None:
+            content = comparison.picture([*lines, line], f"{of_set}, {target}")
+            with replacing(picture, follow=True) as temporary:
+                temporary.write_bytes(content)
+            print(f"picture: {picture}")
+        hand_in = results.hand_in(of_set, target, contestant, entered_run)
+        if out is not None:
+            results.write(hand_in, out)
+            print(f"result to hand in: {out}")
+
+
+def _of_schedules(path: Path, every: tuple[Instance, ...], target: str) -> results.Contestant:
+    """Schedules that were computed elsewhere."""
+    name, proposals = read_schedules(path, every)
+    source = of_schedules(proposals)
+    return results.Contestant(name, None, {}, "target", None, lambda: run(source, every, target, [0]))
+
+
+def _head(of_set: str, target: str, every: tuple[Instance, ...], limit: Limit) -> str:
+    return (
+        f"{of_set}: {len(every)} graphs on {every[0].problem.devices} devices, judged on {target}; "
+        f"baseline {SETS[of_set].baseline}; {limit} of each graph\n"
+    )
+
+
+def _cache_folder() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "learned-schedulers"

@@ -1,0 +1,62 @@
+"""The methods that `conform` checks: of a reference or a package, each with its checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+from learned_schedulers import outside_methods
+from learned_schedulers.blocks import method_settings as block_settings
+from learned_schedulers.blocks import methods as block_methods
+from learned_schedulers.conformance import blocks, graphs
+from learned_schedulers.conformance.failures import Failure
+from learned_schedulers.graphs.method_settings import graph_entry
+from learned_schedulers.graphs.methods import Budget, make
+
+BUDGET = Budget(proposals=150, evaluations=150)  # of a stranger's method on each graph
+BLOCK_BUDGET = block_methods.Budget(evaluations=50, states=1000, nodes=20, seconds=0.05)
+
+
+class Subject(NamedTuple):
+    """A method, and the checks of its kind by their names."""
+
+    candidate: Any
+    checks: dict[str, Callable[[Any], Iterator[Failure]]]
+
+
+def names_of(text: str) -> list[str]:
+    """A reference alone, or the names of all methods that a package offers. Raises ValueError if there are none."""
+    if ":" in text:
+        return [text]
+    if names := list(outside_methods.offered_by(text)):
+        return names
+    raise ValueError(
+        f"{text}: no installed package of this name offers methods; name a class, {text}:Class, or add the group "
+        f"{outside_methods.GROUP} to its pyproject.toml and install it"
+    )
+
+
+def subject(name: str, keys: dict[str, Any]) -> Subject:
+    """The method with these settings. Raises ValueError for what is no method, and for one that needs more."""
+    method = outside_methods.load(name)
+    kind = outside_methods.kind_of(method)
+    if kind == "fusion":
+        raise ValueError(f"{name}: methods of fusion are not checked; `propose` and `solve` are")
+    if kind == "block":
+        entry = block_settings.entry(name, **keys)
+        _check_needs(name, entry.settings.needs, frozenset())
+        return Subject(blocks.Candidate(lambda: block_methods.make(entry, {}), BLOCK_BUDGET), dict(blocks.CHECKS))
+    settings = graph_entry(name, **keys)
+    _check_needs(name, settings.needs, frozenset({"target"}))
+    of_target = partial(make, settings)
+    candidate = graphs.Candidate(settings, lambda problem, target: of_target({"target": target}), BUDGET)
+    return Subject(candidate, dict(graphs.CHECKS))
+
+
+def _check_needs(name: str, needs: frozenset[str], available: frozenset[str]) -> None:
+    if missing := sorted(needs - available):
+        raise ValueError(
+            f"{name}: it needs {', '.join(missing)}, which `conform` does not have; let it load its own files, by "
+            "paths in its Settings"
+        )

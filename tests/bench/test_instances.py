@@ -1,0 +1,81 @@
+"""The frozen instances are those of the laboratory, and a damaged file is refused."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from learned_schedulers.bench import instances as bench
+from learned_schedulers.bench.instances import SETS, check_target, digest, instances
+from learned_schedulers.graphs.devices.judging import FROZEN
+
+
+@pytest.mark.parametrize("name", [name for name in SETS if name != "paper_sizes"])
+def test_they_are_those_that_were_frozen_before_any_training(name: str) -> None:
+    members = pd.read_csv(FROZEN / "graph_members.csv")
+    problems = pd.read_parquet(FROZEN / "placement_problems.parquet")
+    problems = problems[(problems["set"] == name) & (problems["devices"] == bench.ON_DEVICES)]
+    frozen = problems if SETS[name].limited else members[members["set"] == name]
+    every = instances(name)
+    assert {instance.graph_id for instance in every} == set(frozen["graph_id"])
+    assert [instance.graph_id for instance in every] == sorted(frozen["graph_id"])
+    if SETS[name].limited:
+        memory = frozen.set_index("graph_id")["memory_bytes"]
+        assert [instance.problem.memory for instance in every] == memory[[each.graph_id for each in every]].tolist()
+
+
+def test_sets_share_no_graph_with_those_that_settings_are_chosen_on() -> None:
+    ids = {name: {instance.graph_id for instance in instances(name)} for name in SETS}
+    chosen_on = ids["development_real"] | ids["placement_development"]
+    assert not any(chosen_on & ids[name] for name in SETS if "development" not in name)
+
+
+def test_digests_tell_sets_apart() -> None:
+    assert len({digest(instances(name)) for name in SETS}) == len(SETS)
+    assert sum(path.stat().st_size for path in bench.FOLDER.iterdir()) < 1_000_000
+
+
+@pytest.mark.parametrize("damage", ["another file", "cut", "missing"])
+def test_a_file_that_is_not_the_frozen_one_is_refused(
+    damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(bench.FOLDER, tmp_path / "frozen")
+    path = tmp_path / "frozen/unseen_real.parquet"
+    if damage == "another file":
+        shutil.copy(bench.FOLDER / "unseen_small.parquet", path)
+    elif damage == "cut":
+        path.write_bytes(path.read_bytes()[:1000])
+    else:
+        path.unlink()
+    monkeypatch.setattr(bench, "FOLDER", tmp_path / "frozen")
+    with pytest.raises(ValueError, match=r"unseen_real\.parquet: these are not the frozen instances.*install"):
+        bench.instances.__wrapped__("unseen_real")
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "message"),
+    [
+        ("unseen", "pcie", "no set 'unseen'; the sets are"),
+        ("unseen_real", "ethernet", "no target 'ethernet'; its targets are proxy, noisy, bandwidth, latency, pcie"),
+        ("placement_unseen", "bandwidth", "no target 'bandwidth'; its targets are pcie, nvlink"),
+        ("placement_unseen", "bandwidth_0.3", "its targets are pcie, nvlink"),
+        ("unseen_synthetic", "pcie", "no target 'pcie'"),
+        ("unseen_real", "bandwidth_x", "no target 'bandwidth_x'"),
+    ],
+)
+def test_what_does_not_exist_is_named(name: str, target: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        check_target(name, target)
+    check_target("unseen_real", "bandwidth_0.3")
+
+
+def test_random_draws_are_those_of_the_laboratory() -> None:
+    """pipeline/lab/stages/schedule_graphs.py and pipeline/placement/stages/place_graphs.py."""
+    graph, placed = instances("unseen_real")[0], instances("placement_unseen")[0]
+    assert graph.rng(3, "pcie").random() == np.random.default_rng([3, *bytes.fromhex(graph.graph_id)]).random()
+    by_link = np.random.default_rng([3, *b"pcie", *bytes.fromhex(placed.graph_id)])
+    assert placed.rng(3, "pcie").random() == by_link.random()

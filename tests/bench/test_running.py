@@ -1,0 +1,214 @@
+"""Costs are those that the laboratory published, budgets are equal, and what goes wrong on a graph is its result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from learned_schedulers import methods as registry
+from learned_schedulers.bench import budgets, stored
+from learned_schedulers.bench.budgets import Limit, Spent, spend
+from learned_schedulers.bench.instances import Instance, instances
+from learned_schedulers.bench.peers import entrant, peers
+from learned_schedulers.bench.results import over_bound, standing
+from learned_schedulers.bench.running import Entrant, Run, of_method, over_runs, run
+from learned_schedulers.bench.stored import run_of
+from learned_schedulers.graphs.method_settings import GraphMethodSettings
+from learned_schedulers.graphs.methods import Budget, Proposals
+
+PUBLISHED = Path(__file__).parents[2] / "reports/published/devices/results.csv"
+THOUSAND = Limit("evaluations", 1000)
+FEW = sorted(instances("unseen_small"), key=lambda instance: len(instance.problem))[:4]
+
+
+def published(method: str, target: str, baseline: str) -> pd.Series:
+    rows = pd.read_csv(PUBLISHED)
+    place = {"set": "unseen_real", "target": target, "method": method, "decoder": "best", "seed": "all"}
+    for column, value in (place | {"metric": "makespan", "comparison": "ratio", "baseline": baseline}).items():
+        rows = rows[rows[column] == value]
+    [row] = rows.to_dict("records")
+    return row
+
+
+@pytest.mark.parametrize("target", ["proxy", "noisy", "bandwidth", "latency", "pcie"])
+@pytest.mark.parametrize("name", ["heft", "list_scheduling"])
+def test_numbers_are_those_of_the_laboratory(name: str, target: str) -> None:
+    """With their intervals; other code computed them from tables."""
+    result = run(of_method(entrant(name), target, THOUSAND), instances("unseen_real"), target, [0])
+    assert not result.failures and over_runs(result, THOUSAND) == 0
+    expected = published(name, target, "list_scheduling")
+    stands = standing("unseen_real", target, result)
+    np.testing.assert_allclose(
+        [stands.value, stands.low, stands.high], [expected[key] for key in ("value", "low", "high")], rtol=1e-5
+    )
+    assert stands.graphs == expected["n"] == 49
+    bound = over_bound("unseen_real", target, result)
+    assert (bound is None) == (target == "noisy")
+    if bound is not None:  # there CP-SAT's bounds count, too, which are higher
+        assert bound.value >= published(name, target, "bound")["value"] * (1 - 1e-5)
+
+
+def test_the_same_seed_gives_the_same_costs() -> None:
+    first, again = (run(of_method(entrant("random_valid"), "pcie", THOUSAND), FEW, "pcie", [0, 1]) for _ in range(2))
+    assert first.costs == again.costs and first.costs[0] != first.costs[1]
+
+
+class Sleeper:
+    """Every evaluation takes 0.1 ms by its own clock; its proposals differ until it has made `useful` evaluations."""
+
+    def __init__(self, useful: int = 10**9) -> None:
+        self.budgets: list[Budget] = []
+        self._useful, self._clock = useful, 0.0
+
+    def perf_counter(self) -> float:
+        return self._clock
+
+    def __call__(self, budget: Budget) -> Proposals:
+        self.budgets.append(budget)
+        self._clock += 1e-4 * budget.evaluations
+        number = np.full((1, 1), min(budget.evaluations, self._useful), np.int32)
+        return Proposals(number, number)
+
+
+def spent_by(sleeper: Sleeper, seconds: float, monkeypatch: pytest.MonkeyPatch) -> Spent:
+    monkeypatch.setattr(budgets, "time", sleeper)
+    return spend(sleeper, Limit("seconds", seconds))
+
+
+def test_seconds_allow_more_evaluations_while_they_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    sleeper = Sleeper()
+    spent = spent_by(sleeper, 0.3, monkeypatch)
+    assert [budget.evaluations for budget in sleeper.budgets] == [125, 500, 2000]
+    assert spent.budget.evaluations == 2000 and spent.seconds == pytest.approx(0.2)
+    assert [budget.proposals for budget in sleeper.budgets] == [125, 500, 1000] and sleeper.budgets[0].seconds == 0.3
+
+
+def test_a_method_that_uses_no_more_evaluations_is_not_asked_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    sleeper = Sleeper(useful=300)
+    assert spent_by(sleeper, 100, monkeypatch).budget.evaluations == 500 and len(sleeper.budgets) == 3
+
+
+def test_a_first_call_that_is_too_long_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    sleeper = Sleeper()
+    assert spent_by(sleeper, 0.001, monkeypatch).seconds > 0.001 and len(sleeper.budgets) == 1
+
+
+@pytest.mark.parametrize("text", ["", "evaluations", "evaluations=0", "evaluations=1e3", "seconds=0", "seconds=-1"])
+def test_a_budget_that_cannot_be_read_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"write evaluations=1000 or seconds=2\.5"):
+        Limit.read(text)
+    for good in ("evaluations=1000", "seconds=2.5"):
+        assert str(Limit.read(good)) == good
+
+
+class Faulty:
+    """A method that is right on no graph but the first."""
+
+    fault: ClassVar[str] = ""
+
+    def __init__(self, settings: GraphMethodSettings) -> None:
+        pass
+
+    def propose(self, problem: Any, rng: np.random.Generator, budget: Budget) -> Any:
+        n = len(problem)
+        order, placement = np.arange(n, dtype=np.int32)[None], np.zeros((1, n), np.int32)
+        if n == len(FEW[0].problem):
+            return Proposals(order, placement)
+        match self.fault:
+            case "raises":
+                raise RuntimeError("out of ideas")
+            case "backwards":
+                return Proposals(order[:, ::-1].copy(), placement)
+            case "device":
+                return Proposals(order, placement + 4)
+            case "type":
+                return Proposals(order.astype(np.int64), placement)
+            case "shape":
+                return Proposals(order, placement[:, 1:])
+            case "many":
+                return Proposals(np.repeat(order, 1001, 0), np.repeat(placement, 1001, 0))
+            case "none":
+                return Proposals(order[:0], placement[:0])
+            case "status":
+                return Proposals(order, placement, "fine")
+            case "silent":
+                return Proposals.unsupported(n, "")
+            case _:
+                return "a schedule"
+
+
+MESSAGES = {
+    "raises": "RuntimeError: out of ideas",
+    "backwards": "slot 0: operation .* comes before operation",
+    "device": r"is on device 4; there are 4 devices; .*devices from 0 on",
+    "type": r"orders is int64 .*; it must be an array int32 of shape \(schedules, ",
+    "shape": "placements is int32",
+    "many": "1001 proposals; there must be one at least, and budget.proposals = 1000 at most",
+    "none": "0 proposals",
+    "status": "the status is 'fine'; it must be one of ok, timed out, unsupported",
+    "silent": "say why it is not ok",
+    "text": "propose returned a str; return learned_schedulers.graphs.methods.Proposals",
+}
+
+
+@pytest.mark.parametrize("fault", MESSAGES)
+def test_what_is_wrong_on_a_graph_is_its_result(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_maker", lambda kind, name: Faulty)
+    monkeypatch.setattr(Faulty, "fault", fault)
+    faulty = Entrant("faulty", GraphMethodSettings(method="tests:Faulty"))
+    result = run(of_method(faulty, "pcie", THOUSAND), FEW, "pcie", [0])
+    assert result.costs[0][0] is not None
+    wrong = [
+        each for each, instance in zip(result.costs[0], FEW, strict=True) if len(instance.problem) > len(FEW[0].problem)
+    ]
+    assert wrong and not any(wrong)
+    assert {failure.status for failure in result.failures} == {"failed"}
+    with pytest.raises(AssertionError, match=MESSAGES[fault]):
+        raise AssertionError(result.failures[0].message)
+
+
+def test_a_method_that_ignores_the_memory_has_no_schedule_that_fits() -> None:
+    for instance in instances("placement_unseen"):
+        source = of_method(entrant("list_scheduling"), "pcie", THOUSAND)
+        result = run(source, [instance], "pcie", [0])
+        if result.failures:
+            break
+    assert result.costs == [[None]] and result.failures[0].status == "no schedule fits"
+    placed = run(of_method(entrant("placed_list"), "pcie", THOUSAND), [instance], "pcie", [0])
+    assert placed.costs[0][0] is not None and not placed.failures
+
+
+def test_peers_begin_with_the_baseline() -> None:
+    assert [peer.name for peer in peers("heft, metis", "unseen_real")] == ["list_scheduling", "heft", "metis"]
+    assert [peer.name for peer in peers("", "placement_unseen")] == ["placed_list"]
+    assert {"go", "gflownet"} <= {peer.name for peer in peers("all", "unseen_real")}
+    with pytest.raises(ValueError, match="no method 'hefty'"):
+        peers("hefty", "unseen_real")
+    with pytest.raises(ValueError, match="'expert' needs expert, which `compare` does not have"):
+        entrant("expert")
+
+
+def test_a_stored_run_is_taken_and_a_damaged_one_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few: tuple[Instance, ...] = tuple(FEW)
+    before = run_of(entrant("random_valid"), few, "pcie", THOUSAND, [0], tmp_path)
+    [path] = tmp_path.iterdir()
+    monkeypatch.setattr(stored, "run", lambda *arguments: pytest.fail("it is stored"))
+    assert run_of(entrant("random_valid"), few, "pcie", THOUSAND, [0], tmp_path) == before
+    monkeypatch.undo()
+    for other in (
+        lambda: run_of(entrant("random_valid"), few, "nvlink", THOUSAND, [0], tmp_path),
+        lambda: run_of(entrant("random_valid"), few, "pcie", Limit("evaluations", 999), [0], tmp_path),
+        lambda: run_of(entrant("random_valid"), few, "pcie", THOUSAND, [1], tmp_path),
+        lambda: run_of(entrant("randomised_list"), few, "pcie", THOUSAND, [0], tmp_path),
+        lambda: run_of(entrant("random_valid"), few[:3], "pcie", THOUSAND, [0], tmp_path),
+    ):
+        files = len(list(tmp_path.iterdir()))
+        other()
+        assert len(list(tmp_path.iterdir())) == files + 1
+    path.write_text("{")
+    assert run_of(entrant("random_valid"), few, "pcie", THOUSAND, [0], tmp_path).costs == before.costs
+    assert Run.model_validate_json(path.read_text()).costs == before.costs
