@@ -1,4 +1,4 @@
-"""One suite for every method of projects, and the published gaps of dispatching rules on an instance of Fisher 1963."""
+"""One suite for every method of projects: valid schedules, none better than the optimum; and a classical job-shop."""
 
 from __future__ import annotations
 
