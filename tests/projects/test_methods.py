@@ -1,4 +1,4 @@
-"""One suite for every method of projects, and the published gaps of dispatching rules on an instance of Fisher 1963."""
+"""One suite for every method of projects: valid schedules, none better than the optimum; and a classical job-shop."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learned_schedulers.projects import judge
-from learned_schedulers.projects.method_settings import RULES, SCHEMES, ProjectMethodSettings, project_entry
+from learned_schedulers.projects.method_settings import (
+    RULES,
+    SCHEMES,
+    ProjectMethodSettings,
+    Rule,
+    Scheme,
+    project_entry,
+)
 from learned_schedulers.projects.methods import OK, TIMED_OUT, UNSUPPORTED, Budget, best, make
 from learned_schedulers.projects.methods.rules.generation import generated
 from learned_schedulers.projects.methods.rules.priorities import keys_of
@@ -95,12 +102,12 @@ def test_more_draws_are_never_worse_and_the_seed_decides() -> None:
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("scheme", SCHEMES)
 @given(st.integers(0, 2**32 - 1))
-def test_schemes_leave_nothing_to_gain_by_one_earlier_start(rule: str, scheme: str, seed: int) -> None:
+def test_schemes_leave_nothing_to_gain_by_one_earlier_start(rule: Rule, scheme: Scheme, seed: int) -> None:
     """No activity of either scheme can start earlier while all others stay: the schedules are active or non-delay."""
     rng = np.random.default_rng(seed)
     project = drawn.project(rng, 6, 2)
-    keys = keys_of(project, rule, np.exp(rng.standard_normal((3, 6))))  # type: ignore[arg-type]
-    for starts in generated(project, keys, scheme):  # type: ignore[arg-type]
+    keys = keys_of(project, rule, np.exp(rng.standard_normal((3, 6))))
+    for starts in generated(project, keys, scheme):
         assert oracle.is_schedule(project, starts)
         for i in range(6):
             for earlier in range(int(starts[i])):
@@ -113,8 +120,8 @@ def test_dispatching_follows_the_rule() -> None:
     """Two jobs wait for machine 0: the shorter operation goes first by one rule, the longer job by another."""
     project = project_of(JobShop(np.array([[0, 1], [0, 1]], np.int32), np.array([[2, 1], [3, 9]])))
     first = {}
-    for rule in ("shortest", "latest_start", "latest_finish", "first_come"):
-        [starts] = generated(project, keys_of(project, rule, np.ones((1, 4))), "parallel")  # type: ignore[arg-type]
+    for rule in RULES:
+        [starts] = generated(project, keys_of(project, rule, np.ones((1, 4))), "parallel")
         first[rule] = int(starts[[0, 2]].argmin())
     assert first == {"shortest": 0, "latest_start": 1, "latest_finish": 1, "first_come": 0}
 

@@ -90,7 +90,7 @@ def test_a_fault_of_a_job_shop_has_its_line(tmp_path: Path, change: tuple[str, s
         (r"sink \):  6", "sink ):  5", "   6        1", "has more than 5 lines of numbers"),
         (r"sink \):  6", "sink ):  7", "REQUESTS", "PRECEDENCE RELATIONS has 6 lines of numbers, not 7"),
         (
-            r"nonrenewable                 :  0",
+            r"nonrenewable +:  0",
             "nonrenewable : 2",
             "nonrenewable",
             "2 nonrenewable resources",

@@ -144,7 +144,7 @@ def test_a_workflow_of_both_versions(tmp_path: Path, workflow: dict[str, Any]) -
             r"tasks.1.runtimeInSeconds \(id b\): Input",
         ),
         (("execution", "tasks"), [], "task 'a' has no runtimeInSeconds; name a workflow that was executed"),
-        (("specification", "files", 1, "sizeInBytes"), 1e300, "operation a has 1e[+]300 bytes_written"),
+        (("specification", "files", 1, "sizeInBytes"), 1e300, "operation b has 1e[+]300 bytes_read"),
         (("specification", "tasks"), [], "tasks are missing or empty"),
         (("specification", "tasks"), 5, "workflow.specification.tasks: Input should be a valid list"),
     ],
