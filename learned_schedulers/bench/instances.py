@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from learned_schedulers.graphs.devices import judging, targets
 from learned_schedulers.graphs.devices.limits import limited
-from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, DeviceName, GraphTarget
+from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, DeviceName, GraphTarget, Link
 from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.graphs.read.graph import Graph
@@ -83,7 +83,8 @@ class Instance:
 
     def target(self, name: str) -> Target:
         """The target of this name. Raises ValueError for a name that does not exist."""
-        return judging.target_of(name, self.graph_id, self.problem, judging.strengths(), LINKS)
+        links: dict[str, Link] = {**LINKS}
+        return judging.target_of(name, self.graph_id, self.problem, judging.strengths(), links)
 
     def rng(self, seed: int, target: str) -> np.random.Generator:
         """The random draws of a method for this instance: the same as in the laboratory."""
@@ -100,7 +101,7 @@ def instances(name: str) -> tuple[Instance, ...]:
     if name not in SETS:
         raise ValueError(f"no set {name!r}; the sets are {', '.join(SETS)}")
     path = FOLDER / f"{name}.parquet"
-    frozen = dict(reversed(line.split()) for line in DIGESTS.read_text().splitlines())
+    frozen = {line.split()[1]: line.split()[0] for line in DIGESTS.read_text().splitlines()}
     try:
         if hashlib.sha256(path.read_bytes()).hexdigest() != frozen.get(path.name):
             raise ValueError("its SHA-256 is another one than in digests.txt")

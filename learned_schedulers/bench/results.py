@@ -154,8 +154,8 @@ def _fault(result: HandIn) -> str:
             f"takes less than {bounds[graph]} s on {result.target}: the costs are not those of the simulator"
         )
     stands = standing(result.set, result.target, result.run)
-    pairs = [(getattr(stands, name), getattr(result.stands, name)) for name in ("value", "low", "high", "graphs")]
-    if not np.allclose(*zip(*pairs, strict=True), rtol=_SAME, equal_nan=True):
+    computed, in_file = ([each.value, each.low, each.high, each.graphs] for each in (stands, result.stands))
+    if not np.allclose(computed, in_file, rtol=_SAME, equal_nan=True):
         return f"its `stands` says {result.stands.value:.6g}, and from its costs follows {stands.value:.6g}"
     return ""
 
