@@ -1,0 +1,1 @@
+"""Networks that schedule job-shops, and how they are trained. Called by methods and by stages that train."""
