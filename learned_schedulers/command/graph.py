@@ -38,8 +38,8 @@ def main(
         str,
         typer.Argument(
             metavar="MODEL",
-            help="MODEL.onnx; WORKLOAD.json; or module:Class, whose code is RUN, also with literals as arguments: "
-            "'mine:Network(width=64)'.",
+            help="MODEL.onnx; WORKLOAD.json; a task graph of others (WfCommons' or SAGA's JSON, STG's .stg); or "
+            "module:Class, whose code is RUN, also with literals as arguments: 'mine:Network(width=64)'.",
         ),
     ],
     devices: Annotated[
@@ -193,6 +193,8 @@ def main(
     learned-schedulers graph bert.onnx --size batch=8 --size sequence=128 --by gflownet
     learned-schedulers graph bert.onnx --size batch=8 --size sequence=128 --by go
     learned-schedulers graph workload.json --split split.json --trace trace.json
+    learned-schedulers graph rand0000.stg --devices 4
+    learned-schedulers graph montage-chameleon-2mass-01d-001.json --devices 8 --trace trace.json
     learned-schedulers graph torchvision.models:inception_v3 --input 32,3,299,299 --devices 2 --memory 16
     learned-schedulers graph mine:Network --input int64:16,128 --training
     learned-schedulers graph 'mine:Network(width=64)' --input tokens=int64:16,128 --training --loss mean_square:scores
@@ -362,11 +364,12 @@ def _head(model: str, problem: Problem, source: Source, device: DeviceName, link
     )
     bytes_each = source.memory if source.memory is not None else kind.memory_bytes
     memory = f"{(bytes_each if np.isinf(problem.memory) else problem.memory) / 1e9:g} GB"
-    speed = f"{LINKS[link].bytes_per_second / 1e9:g} GB/s, {LINKS[link].seconds * 1e6:g} us"
+    between = source.link or LINKS[link]
+    speed = f"{between.bytes_per_second / 1e9:g} GB/s, {between.seconds * 1e6:g} us"
     edges = len(problem.children.targets)
     return (
         f"{model}: {len(problem)} operations, {edges} edges; {problem.devices} devices of {memory}, {timed}; "
-        f"link {link} ({speed})\n"
+        f"link {'of the file' if source.link else link} ({speed})\n"
     )
 
 

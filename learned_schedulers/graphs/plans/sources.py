@@ -1,4 +1,4 @@
-"""A user's model in a file -> its graph: an ONNX file or a JSON workload. module_export.py has torch modules."""
+"""A user's model in a file -> its graph: ONNX, a workload, a task graph of others. module_export.py: torch modules."""
 
 from __future__ import annotations
 
@@ -10,13 +10,18 @@ from typing import NamedTuple
 import numpy as np
 
 from learned_schedulers.graphs.devices.number_rates import rates_of
-from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, DeviceName, LinkName
+from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, DeviceName, Link, LinkName
 from learned_schedulers.graphs.devices.targets import linked
 from learned_schedulers.graphs.problems.problem import NO_SHARED, Parts, Problem, SharedWeights
 from learned_schedulers.graphs.read.graph import Graph
+from learned_schedulers.graphs.read.json_files import json_of
 from learned_schedulers.graphs.read.onnx_files import NamedGraph, read_with_names
 from learned_schedulers.graphs.read.onnx_steps import KINDS
 from learned_schedulers.graphs.read.roofline import problem_of
+from learned_schedulers.graphs.read.saga import read_saga
+from learned_schedulers.graphs.read.stg import read_stg
+from learned_schedulers.graphs.read.task_graphs import TaskGraph
+from learned_schedulers.graphs.read.workflows import read_workflow
 from learned_schedulers.graphs.read.workloads import read_workload
 from learned_schedulers.graphs.run.core import Core
 
@@ -48,6 +53,7 @@ class Source:
     results: Parts | None = None  # of the problem
     gradients: tuple[tuple[int, int], ...] = ()  # operation that computes a weight's gradient, and its bytes
     nodes: Nodes | None = None  # of the model; None: those of the graph
+    link: Link | None = None  # between the devices, if the source names it
 
     @property
     def listed(self) -> Nodes:
@@ -65,14 +71,15 @@ def on_devices(
 ) -> Problem:
     """The graph of a source on these devices. devices, memory (GB of each): None for the source's own.
 
-    tf32: products of float32 run by tensor cores. Raises ValueError if the device has no tf32.
+    link: not used if the source names one. tf32: products of float32 run by tensor cores. Raises ValueError if the
+    device has no tf32.
     """
     room = source.memory if memory is None else memory * 1e9
     rates = rates_of(source.types or ("float32",) * len(source.graph), device, tf32)
     problem = problem_of(
         source.graph, devices or source.devices, DEVICES[device], room, rates, source.shared, source.results
     )
-    return linked(problem, LINKS[link]).mean
+    return linked(problem, source.link or LINKS[link]).mean
 
 
 def on_cores(source: Source, core: Core, devices: int, memory: float | None = None) -> Problem:
@@ -91,7 +98,9 @@ def read_file(
     attention: bool = True,
     eager: bool = False,
 ) -> Source:
-    """The graph of an ONNX file or a workload, by the suffix. Raises ValueError that names file and node.
+    """The graph of an ONNX file, a workload or a task graph of others. Raises ValueError that names file and node.
+
+    ONNX files and those of the Standard Task Graph Set are recognised by the suffix, forms of JSON by their keys.
 
     dimensions, shapes: of an ONNX file, as of `read_with_names`; eager: every node of it counts; otherwise views cost
     nothing, and nodes that runtimes compute as one are one operation, also those of attention where `attention` is.
@@ -105,11 +114,31 @@ def read_file(
         raise ValueError(
             f"{path}: --size and --input are for ONNX files; leave them out, because a workload has its own"
         )
+    if path.suffix.lower() == ".stg":
+        return _of_tasks(read_stg(path))
     if path.suffix.lower() == ".json":
-        return _profiled(path)
+        return _of_json(path)
     raise ValueError(
-        f"{path}: this is not a model that can be read; name an ONNX file (.onnx), a workload (.json) or module:Class"
+        f"{path}: this is not a model that can be read; name an ONNX file (.onnx), a workload, a workflow or a task "
+        "graph (.json, .stg) or module:Class"
     )
+
+
+def _of_json(path: Path) -> Source:
+    parsed = json_of(path)
+    keys = parsed.keys() if isinstance(parsed, dict) else set()
+    if "workflow" in keys:
+        return _of_tasks(read_workflow(path, parsed))
+    if "task_graph" in keys or {"tasks", "dependencies"} <= keys:
+        return _of_tasks(read_saga(path, parsed))
+    return _profiled(path)
+
+
+def _of_tasks(tasks: TaskGraph) -> Source:
+    """Devices of a task graph have no limit of memory."""
+    ids = np.arange(len(tasks.graph))
+    devices = tasks.devices or _DEVICES
+    return Source(tasks.graph, tasks.names, ids, devices=devices, memory=np.inf, notes=tasks.notes, link=tasks.link)
 
 
 def of_file(read: NamedGraph) -> Source:

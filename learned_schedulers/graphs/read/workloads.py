@@ -17,14 +17,13 @@ from pathlib import Path
 from typing import Annotated, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
-from learned_schedulers.files import content
 from learned_schedulers.graphs.read.graph import Graph, Operations, graph
+from learned_schedulers.graphs.read.json_files import Part, checked, json_of
 
 MOST_DEVICES = 4096
 CPU = -1  # the placement of a node that runs on a CPU
-_LARGEST = 2**28  # bytes of a file; 100,000 nodes take a tenth of them
 _LINK = 2.0**31 / 1000  # bytes per millisecond; the authors computed the cost of an edge from its size at this rate
 
 Cost = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -36,11 +35,7 @@ class WorkloadError(ValueError):
     """A file is not a workload, or not a split of the workload; the message names file and node."""
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-
-class _Node(_Part):
+class _Node(Part):
     id: Name
     name: str = ""
     supportedOnFpga: bool
@@ -51,14 +46,14 @@ class _Node(_Part):
     size: Cost = 0.0
 
 
-class _Edge(_Part):
+class _Edge(Part):
     sourceId: Name
     destId: Name
     cost: Cost
     size: Cost | None = None
 
 
-class _File(_Part):
+class _File(Part):
     maxSizePerFPGA: Cost
     maxFPGAs: Count
     maxCPUs: Count
@@ -66,12 +61,12 @@ class _File(_Part):
     edges: list[_Edge]
 
 
-class _Device(_Part):
+class _Device(Part):
     nodes: list[Name]
     names: list[str] = Field(default_factory=list)
 
 
-class _Split(_Part):
+class _Split(Part):
     cpus: list[_Device]
     fpgas: list[_Device]
 
@@ -205,31 +200,11 @@ def split_of(ids: np.ndarray, placement: np.ndarray, devices: int, names: Sequen
     return json.dumps({"cpus": [part(CPU)], "fpgas": [part(device) for device in range(devices)]}) + "\n"
 
 
-Kind = TypeVar("Kind", bound=_Part)
+Kind = TypeVar("Kind", bound=Part)
 
 
 def _parsed(kind: type[Kind], path: Path) -> Kind:
     try:
-        file_content = content(path, _LARGEST)
+        return checked(kind, json_of(path), path)
     except ValueError as error:
         raise WorkloadError(str(error)) from error
-    try:
-        parsed = json.loads(file_content)
-    except (ValueError, RecursionError) as error:
-        raise WorkloadError(f"{path}: this is not complete JSON: {error}; write the file again") from error
-    try:
-        return kind.model_validate(parsed)
-    except ValidationError as error:
-        fault = error.errors()[0]
-        raise WorkloadError(f"{path}: {_location(parsed, fault['loc'])}: {fault['msg']}; correct it") from error
-
-
-def _location(parsed: object, keys: tuple[int | str, ...]) -> str:
-    """Where a fault is in the file, with the node's id or the edge's ends if the file has them."""
-    words = ".".join(str(key) for key in keys) or "(whole file)"
-    if isinstance(parsed, dict) and len(keys) > 1 and isinstance(keys[1], int):
-        part = parsed[keys[0]][keys[1]]
-        if isinstance(part, dict):
-            names = [f"{key} {part[key]}" for key in ("id", "sourceId", "destId") if key in part]
-            return f"{words} ({', '.join(names)})" if names else words
-    return words

@@ -2,7 +2,7 @@
 
 The first line has two integers, the numbers of jobs J and of machines M. Then each of J lines has M pairs of integers:
 a machine, from 0 on, and how long the job needs it; the job visits the machines in this order. Before the first line
-there may be any other lines, such as names and references; after the last job there may be lines that begin with `#`.
+there may be any other lines, such as names and references; lines that begin with `#` may be anywhere.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ def is_job_shop(lines: Sequence[Line]) -> bool:
 
 def read_job_shop(path: Path, lines: Sequence[Line]) -> Project:
     """The job-shop that the lines of a file have. Raises Unreadable that names file and line."""
+    lines = [line for line in lines if not line.text.lstrip().startswith("#")]
     first = next((number for number, line in enumerate(lines) if line.is_integers(2)), None)
     if first is None:
         raise Unreadable(path, None, "no line has the two numbers of jobs and machines", "write them before the jobs")
@@ -39,9 +40,8 @@ def read_job_shop(path: Path, lines: Sequence[Line]) -> Project:
             f"the file ends after {len(rows)} of {jobs} jobs", "add the other jobs, or correct the number of jobs"
         )
     pairs = np.array([_pairs(line, job, machines) for job, line in enumerate(rows)], np.int64)
-    for line in behind[jobs:]:
-        if not line.text.lstrip().startswith("#"):
-            raise line.unreadable(f"there is a line after the last of {jobs} jobs", "delete it, or begin it with #")
+    if len(behind) > jobs:
+        raise behind[jobs].unreadable(f"there is a line after the last of {jobs} jobs", "delete it, or begin it with #")
     if len(wrong := np.flatnonzero((pairs[..., 0] < 0).any(1) | (pairs[..., 0] >= machines).any(1))):
         raise rows[wrong[0]].unreadable(
             f"job {wrong[0]} has a machine that is not from 0 to {machines - 1}", "number the machines from 0 on"

@@ -1,0 +1,1 @@
+"""How far are our methods from the best makespans known of instances of others?"""

@@ -1,0 +1,13 @@
+"""The page `outside`: its table, figure and template."""
+
+from pipeline.lab.page.pages import Page
+
+PAGE = Page(
+    place=14,
+    name="outside",
+    short="instances of others",
+    title="Instances of others",
+    question="How far are our methods from the best makespans known of instances of others?",
+    experiments=("outside_instances",),
+    sections=("gaps",),
+)
