@@ -37,6 +37,7 @@ from benchmarks.publishing import PUBLISHED, publish
 from learned_schedulers.files import replacing
 from learned_schedulers.projects import methods
 from learned_schedulers.projects.method_settings import ProjectMethodSettings, project_entry
+from learned_schedulers.projects.models import SHIPPED
 from learned_schedulers.projects.read.best_known import BestKnown, read_best_known
 from learned_schedulers.projects.read.reading import read_project
 from learned_schedulers.statistics.bootstrap import Bootstrap
@@ -81,6 +82,8 @@ def entries(seconds: float) -> dict[str, ProjectMethodSettings]:
         "most_work_remaining": project_entry("priority_rules", rules=["latest_start"], **_DISPATCHING),
         "best_rule": project_entry("priority_rules"),
         "randomised_rules": project_entry("randomised_rules", schedules=512),
+        "job_shop_policy": project_entry("job_shop_policy", schedules=1),
+        "job_shop_policy_512": project_entry("job_shop_policy", schedules=512),
         "cp_sat": project_entry("cp_sat", seconds=seconds),
     }
 
@@ -115,7 +118,8 @@ def answer_of(instance: Instance, name: str, settings: ProjectMethodSettings) ->
     """What the method reaches on the instance."""
     project = read_project(instance.path)
     began = time.perf_counter()
-    schedules = methods.make(settings).schedule(project, np.random.default_rng(0), methods.Budget.of(settings))
+    method = methods.make(settings, {"weights": SHIPPED})
+    schedules = method.schedule(project, np.random.default_rng(0), methods.Budget.of(settings))
     seconds = time.perf_counter() - began
     supported = schedules.status != methods.UNSUPPORTED
     makespan = methods.best(project, schedules).makespan if supported else -1

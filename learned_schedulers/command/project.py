@@ -16,6 +16,7 @@ from learned_schedulers.command.kernels import announce
 from learned_schedulers.files import replacing
 from learned_schedulers.projects import methods
 from learned_schedulers.projects.method_settings import project_entry
+from learned_schedulers.projects.models import SHIPPED
 from learned_schedulers.projects.problem import Project
 from learned_schedulers.projects.read.best_known import BestKnown, read_best_known
 from learned_schedulers.projects.read.reading import read_project
@@ -102,7 +103,7 @@ def main(
         "policy": {"schedules": schedules},
     }
     settings = project_entry(_METHODS[by], **limits[by])
-    method = methods.make(settings)
+    method = methods.make(settings, {"weights": SHIPPED})
     announce()
     width = max(len("instance"), *(len(path.name) for path in files))
     print(f"{'instance':{width}}" + "".join(f"  {name:>10}" for name in _COLUMNS) + "  status", flush=True)

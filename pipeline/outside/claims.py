@@ -11,3 +11,6 @@ def claims() -> Iterator[Claim]:
     """There are enough instances, and no makespan contradicts what others have proven."""
     for name, target in (("instances", ">= 250"), ("better_than_proven", "== 0"), ("bound_above_best", "== 0")):
         yield Claim(f"outside_{name}", target, row_of("outside_instances", metric=name))
+    gap = row_of("outside_instances", set="taillard", metric="gap", baseline="best_known")
+    yield Claim("jobshop_gap_greedy", "<= 0.12", gap | {"method": "job_shop_policy"})
+    yield Claim("jobshop_gap_512", "<= 0.07", gap | {"method": "job_shop_policy_512"})

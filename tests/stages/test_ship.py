@@ -25,18 +25,21 @@ from learned_schedulers.graphs.models import policy
 from learned_schedulers.graphs.models.whole_graph import network as whole_graph
 from learned_schedulers.graphs.models.whole_graph.settings import Generalised, WholeGraph
 from learned_schedulers.learning.weights import DIGESTS, digests
+from learned_schedulers.projects.models import candidate_network
+from learned_schedulers.projects.models.settings import CandidatePolicy
 from pipeline.corpus.tables import SETS
 from pipeline.lab import chapters, places, tables
 from pipeline.lab.page.model_cards import SHIPPED
 from pipeline.lab.rows import Quantity, results, row
 from pipeline.lab.shared_tables import HISTORY, RESULTS
 from pipeline.lab.stages import ship
+from pipeline.outside.tables import JOB_SHOP_HISTORY
 from pipeline.processors.tables import GUESS_HISTORY
 from tests.blocks.models import imitated
 from tests.graphs.models import small_policies
 from tests.report import imitations
 
-KINDS = ["imitator", "schedulers", "policy", "whole_graph"]
+KINDS = ["imitator", "schedulers", "policy", "whole_graph", "job_shop"]
 SMALL = WholeGraph(width=8, graph_layers=1, attention_layers=1, heads=2, segment=4)
 # Of seed 0, 1, 2: rows (counter, split, number that counts); seed 1 is the best.
 LOSSES = [[0.4, 0.3, 0.5], [0.25, 0.2, 0.9], [1.0]]
@@ -98,6 +101,16 @@ def train_graphs(folder: Path, kind: str) -> None:
         )
 
 
+def train_job_shops(folder: Path) -> None:
+    """Three trainings of the policy for job-shops; the last measurement counts."""
+    for seed, (before, after) in enumerate(AT_END):
+        torch.manual_seed(seed)
+        candidate_network.save(candidate_network.CandidateNetwork(3), place(folder, "network_weights", seed=seed))
+        rows = [(1, "development", before), (2, "training", 0.01), (2, "development", after)]
+        frame = pd.DataFrame(rows, columns=["step", "split", "ratio"]).assign(loss=0.5, learning_rate=0.1)
+        tables.write(frame[::-1], JOB_SHOP_HISTORY, place(folder, "job_shop_history", seed=seed))
+
+
 def measured(kind: str) -> pd.DataFrame:
     """Results of the method `uses` and of another."""
     if kind == "imitator":
@@ -121,6 +134,11 @@ def prepare(folder: Path, kind: str) -> dict[str, Any]:
         arguments |= {"training": folder / "data/sets/training.parquet"}
         guess = {"hidden": [3, 2], "machines": TARGETS[:2], "blocks": 5, "training": "some"}
         arguments |= {"facts": json.dumps({"sources": ["qt56", "gcc"], "policy_blocks": 2000, "guess": guess})}
+    elif kind == "job_shop":
+        train_job_shops(folder)
+        trained_network = CandidatePolicy(sizes=[(4, 3), (5, 4)], development=[(5, 4)], width=3, steps=7)
+        arguments |= {"facts": json.dumps({"trained": trained_network.model_dump()})}
+        return arguments
     else:
         train_graphs(folder, kind)
         trained = Generalised(training=["some_graphs"], development="d", links=["pcie"], updates=7)
@@ -150,6 +168,7 @@ SAYS = {
     "schedulers": ["| 1 | 70.00% | yes |", "5 blocks of qt56", "which has 7", "2,000 blocks", ", ".join(TARGETS[:2])],
     "policy": ["0.87", "| 30.0% | yes |"],
     "whole_graph": ["| 1 | 0.700 | yes |", "some_graphs", "-13.0%"],
+    "job_shop": ["| 1 | 0.700 | yes |", "4 x 3, 5 x 4, 7 steps", "of width 3", "shortest of 64 schedules"],
 }  # fmt: skip
 KEEPS_TO_ITSELF = {"imitator": ["12.3%", "one sample"], "policy": ["0.55"], "whole_graph": ["50.0%", "-45.0%"]}
 

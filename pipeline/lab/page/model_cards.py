@@ -19,6 +19,8 @@ from learned_schedulers.blocks.order.methods import GUESS
 from learned_schedulers.graphs import models
 from learned_schedulers.graphs.models import policy, whole_graph
 from learned_schedulers.graphs.models.whole_graph import network as whole_graph_network
+from learned_schedulers.projects import models as project_models
+from learned_schedulers.projects.models import candidate_policy, candidates
 from pipeline.lab.page.graphs import LIST, METHOD, OF_PAPER, over
 from pipeline.lab.page.names import decoder_label, set_label
 from pipeline.lab.page.numbers import count, number, percent, ratio
@@ -130,6 +132,15 @@ SHIPPED: dict[str, Shipped] = {
         _measured_whole_graph,
         counter="update",
     ),
+    "job_shop": Shipped(
+        project_models.SHIPPED,
+        candidate_policy.load,
+        "job_shop_history",
+        "network_weights",
+        "ratio",
+        columns(number, ratio="Makespan over a lower bound, first choices"),
+        counter="step",
+    ),
 }
 
 
@@ -154,6 +165,7 @@ def card(
         network=getattr(network, "settings", None),
         parameters=_parameters(network),
         features=choice.FEATURES,
+        numbers=candidates.FEATURES,
         tokens=len(network.vocabulary) if isinstance(network, OrderingNetwork) else 0,
         megabytes=f"{n_bytes / 1e6:.1f}",
         kilobytes=f"{n_bytes / 1e3:.0f}",
@@ -165,7 +177,7 @@ def card(
 
 
 def _parameters(network: Any) -> int:
-    if isinstance(network, guessing.Weights):
+    if isinstance(network, tuple):  # arrays of a network that runs without torch
         return sum(part.size for part in network)
     return sum(weight.numel() for weight in network.parameters())
 

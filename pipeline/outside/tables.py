@@ -1,0 +1,22 @@
+"""Tables of this chapter: columns, types and units."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from pipeline.lab.table import Table
+
+# One row per (measurement, split) of a training of the policy for job-shops.
+JOB_SHOP_HISTORY = Table(
+    "job_shop_history",
+    pa.schema(
+        [
+            ("step", pa.int32()),
+            ("split", pa.string()),  # training | development
+            ("loss", pa.float64()),  # mean negative log-likelihood of the labels' decisions; not on development
+            ("ratio", pa.float64()),  # makespan over a lower bound: of the labels; on development of the first choices
+            ("learning_rate", pa.float64()),
+        ]
+    ),
+    "data/experiments/{experiment}/networks/{model}/{seed}/job_shop_history.parquet",
+)
