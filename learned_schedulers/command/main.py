@@ -27,12 +27,14 @@ VERBS = (
     "compare",
     "conform",
 )  # files of this folder, as --help lists them
-_OF_GRAPHS = ("graph", "split", "compare")  # verbs that need the whole extra of this name
+_OF_GRAPHS = ("graph", "split", "compare", "conform")  # verbs that need the whole extra of this name
 # Packages that the light installation lacks -> the extra of pyproject.toml that has them, and what they are used with.
 _EXTRAS = {
     "torch": "learn",
     "unicorn": "verify",
-    **dict.fromkeys(("onnx", "ortools", "networkx", "pandas", "pyarrow", "pymetis", "pymoo", "scipy"), "graphs"),
+    **dict.fromkeys(
+        ("matplotlib", "onnx", "ortools", "networkx", "pandas", "pyarrow", "pymetis", "pymoo", "scipy"), "graphs"
+    ),
 }
 
 
