@@ -363,7 +363,8 @@ def _head(model: str, problem: Problem, source: Source, device: DeviceName, link
         else f"{device} ({rates_text(source.types, device, tf32)}, {kind.bytes_per_second / 1e9:g} GB/s)"
     )
     bytes_each = source.memory if source.memory is not None else kind.memory_bytes
-    memory = f"{(bytes_each if np.isinf(problem.memory) else problem.memory) / 1e9:g} GB"
+    room = bytes_each if np.isinf(problem.memory) else problem.memory
+    memory = "unlimited memory" if np.isinf(room) else f"{room / 1e9:g} GB"
     between = source.link or LINKS[link]
     speed = f"{between.bytes_per_second / 1e9:g} GB/s, {between.seconds * 1e6:g} us"
     edges = len(problem.children.targets)
