@@ -11,10 +11,10 @@ also installs what its drawing and its generators of instances need, and Graphvi
 It publishes the experiment `saga_peers`:
 
 - saga_heft beside heft (heft_equality.py), by target and of `all`: makespans_differ, as they are;
-  makespans_differ_with_one_mean, with the same mean transfer in the ranks; schedules_differ_unexplained, with ties broken
-  alike, too; n counts the pairs of a graph and a target;
-- makespan ratios to list scheduling by set and target, with intervals over families of graphs. SAGA's schedulers, `heft`
-  and `list_scheduling` make one schedule, and all but the last know the target; the best of 100 counts of
+  makespans_differ_with_one_mean, with the same mean transfer in the ranks; schedules_differ_unexplained, with ties
+  broken alike, too; n counts the pairs of a graph and a target;
+- makespan ratios to list scheduling by set and target, with intervals over families of graphs. SAGA's schedulers,
+  `heft` and `list_scheduling` make one schedule, and all but the last know the target; the best of 100 counts of
   `randomised_list`, which makes 1,000 and does not know it;
 - of adversarial_small: makespan ratios to the proven optimum, with intervals over graphs; worst_ratio, the largest.
   Table `parts`: the same by the method that the graphs were searched for, with the least and the largest. Methods of
@@ -77,11 +77,8 @@ def of_set(name: str) -> list[Graph]:
 def equality_graphs() -> list[Graph]:
     """The graphs of the unseen sets, each once, and drawn ones."""
     rng = np.random.default_rng(0)
-    drawn = [
-        synthetic.draw(family, int(rng.integers(*DRAWN_SIZES)), rng)
-        for family in synthetic.FAMILIES
-        for _ in range(DRAWN)
-    ]
+    families = [family for family in synthetic.FAMILIES for _ in range(DRAWN)]
+    drawn = [synthetic.draw(family, int(rng.integers(*DRAWN_SIZES)), rng) for family in families]
     every = [graph for name in EQUAL_SETS for graph in of_set(name)] + drawn
     return list({graph.graph_id: graph for graph in every}.values())
 

@@ -1,10 +1,10 @@
 """Small graphs that are worst for one method: the search of PISA, on our form of the problem.
 
 PISA (Coleman & Krishnamachari, "PISA: An Adversarial Approach To Comparing Task Graph Scheduling Algorithms", 2024)
-anneals an instance: it adds or deletes an edge, or changes a run time or a transfer by up to a tenth of the largest, and
-looks for a large makespan of one scheduler over that of another. SAGA's program cannot do it here: it knows only its own
-schedulers, by name, and it changes the speeds of nodes and links, and the size of every edge by itself. So this is a
-loop of its own with PISA's moves, temperatures and rule of acceptance, with these differences:
+anneals an instance: it adds or deletes an edge, or changes a run time or a transfer by up to a tenth of the largest,
+and looks for a large makespan of one scheduler over that of another. SAGA's program cannot do it here: it knows only
+its own schedulers, by name, and it changes the speeds of nodes and links, and the size of every edge by itself. So this
+is a loop of its own with PISA's moves and its rule of acceptance, and with these differences:
 
 - devices stay identical, and a result has one size for all its readers;
 - the other scheduler is the proven optimum (optimum.py);
@@ -32,7 +32,7 @@ from learned_schedulers.graphs.problems.problem import Edges, Problem
 LINK = "pcie"
 OPERATIONS, DEVICES = 8, 4  # as all sets with frozen graphs
 LEAST, MOST, STEP = 10, 100, 10  # milliseconds of an operation or of a transfer, and the largest change
-HOT, COLD, COOLING = 1.0, 0.1, 0.993  # 328 steps; the paper starts at 10, where nearly every step is accepted
+HOT, COLD, COOLING = 1.0, 0.1, 0.993  # 328 steps; SAGA's program starts at 100, where nearly every step is accepted
 BYTES_PER_MILLISECOND = round(LINKS[LINK].bytes_per_second / 1000)
 
 Seconds = Callable[[Target], float]  # of a method's answer

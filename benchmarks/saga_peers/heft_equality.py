@@ -7,8 +7,8 @@ Both get the same instance, whose times are whole steps: sums are exact, and a d
    average over the rates between processors, and so do we: a whole transfer.
 2. Ours with SAGA's mean in the ranks. What still differs are ties: of equal ranks we take the lowest number first, SAGA
    the first in the topological order of networkx.
-3. Ours in SAGA's sequence, which must be one of falling ranks by our own computation, in equal ones any. A schedule that
-   still differs is not explained.
+3. Ours in SAGA's sequence, which must be one of falling ranks by our own computation; equal ranks may be in any
+   sequence. A schedule that still differs is not explained.
 """
 
 from __future__ import annotations
