@@ -27,9 +27,8 @@ from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
 from tests.graphs.problems import drawn
 
 FOLDER = Path(__file__).parents[2] / "examples/saga_methods"
-OFFERED = tomllib.loads((FOLDER / "pyproject.toml").read_text())["project"]["entry-points"][
-    "learned_schedulers.methods"
-]
+PROJECT = tomllib.loads((FOLDER / "pyproject.toml").read_text())["project"]
+OFFERED = PROJECT["entry-points"]["learned_schedulers.methods"]
 NAMES = [reference.removeprefix("saga_methods:") for reference in OFFERED.values()]
 LATER = {"Gdl"}  # its schedules may start operations later than they could
 ROUNDING = 1e-9  # times are whole steps in SAGA
