@@ -50,6 +50,7 @@ from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.ordering import by_times
 from learned_schedulers.graphs.methods.rules.proposing import proposed
+from learned_schedulers.graphs.methods.rules.repair import fits
 from learned_schedulers.graphs.problems.problem import Problem
 
 _STEPS = 2.0**40  # in the sum of all times; no schedule takes longer, and sums are exact up to 2^53
@@ -196,15 +197,19 @@ class SagaMethod:
         self._target = target
 
     def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
-        """At most one schedule. As HEFT here, SAGA does not know memory; the judge drops a schedule that needs more."""
+        """At most one schedule; none where it needs more memory than there is, which SAGA does not know."""
         began = time.perf_counter()
         if not len(problem):
             nothing = np.zeros((1, 0), np.int32)
             return proposed(self._target, nothing, nothing, began)
+        mean = self._target.mean
         try:
-            order, placement = order_and_placement(problem, scheduled(self.scheduler(), self._target.mean))
+            order, placement = order_and_placement(mean, scheduled(self.scheduler(), mean))
         except ValueError as error:
             return Proposals.unsupported(len(problem), str(error))
+        if not fits(mean, order, placement):
+            reason = f"the schedule needs more than the {mean.memory:g} bytes of a device; SAGA does not know memory"
+            return Proposals.unsupported(len(problem), reason)
         return proposed(self._target, order[None], placement[None], began)
 
 

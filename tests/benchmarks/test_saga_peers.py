@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.saga_peers import frozen_set
@@ -25,7 +25,8 @@ from tests.graphs.methods.exhaustive import shortest
 from tests.graphs.problems import drawn
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(0, 5), st.integers(1, 3), st.floats(0, 1))
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(1, 3), st.floats(0, 1))
+@settings(max_examples=25)
 def test_the_optimum_is_that_of_all_schedules(seed: int, n: int, m: int, density: float) -> None:
     problem = drawn.problem(np.random.default_rng(seed), n, m, density)
     least = shortest(problem)
@@ -40,6 +41,7 @@ def test_shared_weights_are_refused() -> None:
 
 
 @given(st.integers(0, 2**32 - 1))
+@settings(max_examples=20)
 def test_moves_stay_within_their_ranges(seed: int) -> None:
     rng = np.random.default_rng(seed)
     instance = start(rng)

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -106,6 +107,9 @@ def test_methods_propose_on_the_target_and_say_what_they_cannot(adapter: ModuleT
     refused = adapter.Heft(adapter.Heft.Settings(method="saga_heft"), target=Target((shared,)))
     answer = refused.propose(shared, rng, Budget())
     assert answer.status == UNSUPPORTED and "share weights" in answer.message
+    tight = replace(problem, memory=1e-9)
+    without_room = adapter.Heft(adapter.Heft.Settings(method="saga_heft"), target=Target((tight,)))
+    assert "does not know memory" in without_room.propose(tight, rng, Budget()).message
     nothing = Problem(np.zeros(0), np.zeros(0), Edges(np.zeros(1, np.int32), np.zeros(0, np.int32)), 2)
     empty = adapter.Heft(adapter.Heft.Settings(method="saga_heft"), target=Target((nothing,)))
     assert empty.propose(nothing, rng, Budget()).orders.shape == (1, 0)
