@@ -138,7 +138,7 @@ def adversarial_rows(ratios: pd.DataFrame, methods: tuple[str, ...]) -> tuple[li
         of_results.append(over_families(place, quantity, {0: np.log(of_method)}, bootstrap, np.exp))
         worst = quantity._replace(metric="worst_ratio")
         of_results.append(row(place, worst, float(of_method.max()), n=len(of_method), seed="all"))
-        for rank, searched_for in enumerate(OURS):
+        for rank, searched_for in enumerate(name for name in OURS if name in set(ratios["searched_for"])):
             group = of_method[ratios["searched_for"] == searched_for]
             numbers = float(np.exp(np.log(group).mean())), float(group.min()), float(group.max())
             columns = {"metric": "makespan", "comparison": "ratio", "baseline": "optimum", "judge": "simulator"}

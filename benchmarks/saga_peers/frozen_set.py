@@ -52,7 +52,7 @@ def freeze() -> None:
         for graph in graphs()
     ]
     others = members[members["set"] != SET]
-    table = pd.concat([others, pd.DataFrame(rows, columns=members.columns)]).sort_values("set", kind="stable")
+    table = pd.concat([others, pd.DataFrame(rows, columns=members.columns)])
     with replacing(MEMBERS) as temporary:
         table.to_csv(temporary, index=False, lineterminator="\n")
 
