@@ -37,7 +37,9 @@ def counted(name: str) -> list[Candidate]:
     return [candidate for candidate in looked_at(name) if not candidate.refused]
 
 
-@pytest.mark.parametrize("name", ["unseen_real", "unseen_synthetic", "profiled_bert", "profiled_resnet"])
+@pytest.mark.parametrize(
+    "name", ["unseen_real", "unseen_synthetic", "profiled_bert", "profiled_resnet", "adversarial_small"]
+)
 def test_the_frozen_sets_are_those_that_their_settings_give(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)  # paths of workloads are relative
     members = pd.read_csv(FROZEN / "graph_members.csv")
