@@ -41,6 +41,6 @@ rule ship_job_shop:
         touch("data/published/shipped_job_shop.done"),
     params:
         options=reading,
-        facts=json.dumps({"trained": config["job_shop"]["network"]}, sort_keys=True),
+        facts=json.dumps({"trained": P.job_shop.network.model_dump()}, sort_keys=True),
     message: "Putting the best policy for job-shops into the package, with its model card"
     shell: stage("ship", "facts", kind="job_shop")

@@ -20,3 +20,9 @@ JOB_SHOP_HISTORY = Table(
     ),
     "data/experiments/{experiment}/networks/{model}/{seed}/job_shop_history.parquet",
 )
+
+# Trainings in published form: table job_shop_history of every seed.
+JOB_SHOP_TRAININGS = Table(
+    "job_shop_trainings",
+    pa.schema([("experiment", pa.string()), ("model", pa.string()), ("seed", pa.string()), *JOB_SHOP_HISTORY.schema]),
+)

@@ -24,7 +24,11 @@ _SINGLE = (  # published as they are
 _PLACED = ("history", "sweep", "outcomes")  # the names in their paths become columns
 _RUNS = ("errors", "error_shares")  # of one model, set and seed
 _SUMMARIES = chapters.modules("summaries")  # of tables that are too large to be published, by `summaries`
-_TRAININGS = {"policy_history": "policy_trainings", "whole_graph_history": "whole_graph_trainings"}
+_TRAININGS = {  # history of one training -> the published table of all trainings
+    history: name
+    for name in chapters.tables()
+    if (history := name.replace("_trainings", "_history")) != name and history in chapters.tables()
+}
 KINDS = (
     *_SINGLE,
     *_PLACED,
