@@ -31,7 +31,6 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import pandas as pd
 import typer
-from pipeline.lab.clusters import ClusterBootstrap
 from tqdm import tqdm
 
 from benchmarks.publishing import PUBLISHED, publish
@@ -46,6 +45,7 @@ from learned_schedulers.graphs.methods import Budget
 from learned_schedulers.graphs.read import synthetic
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.roofline import problem_of
+from learned_schedulers.statistics.clusters import ClusterBootstrap
 from pipeline.lab.graph_table import read_graphs
 from pipeline.lab.places import path
 from pipeline.lab.rows import Place, Quantity, Row, over_families, part, parts, results, row

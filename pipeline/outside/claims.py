@@ -14,3 +14,5 @@ def claims() -> Iterator[Claim]:
     gap = row_of("outside_instances", set="taillard", metric="gap", baseline="best_known")
     yield Claim("jobshop_gap_greedy", "<= 0.12", gap | {"method": "job_shop_policy"})
     yield Claim("jobshop_gap_512", "<= 0.07", gap | {"method": "job_shop_policy_512"})
+    differs = row_of("saga_peers", target="all", method="saga_heft", metric="schedules_differ_unexplained")
+    yield Claim("outside_heft_differs_from_saga", "== 0", differs | {"baseline": "heft"})
