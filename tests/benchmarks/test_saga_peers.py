@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from benchmarks.saga_peers import frozen_set
 from benchmarks.saga_peers.adversarial import DEVICES, LEAST, LINK, MOST, OPERATIONS, changed, start, worst
 from benchmarks.saga_peers.optimum import optimum
+from learned_schedulers.conformance.exhaustive import shortest
 from learned_schedulers.graphs.devices.settings import LINKS
 from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.devices.targets import linked
@@ -21,7 +22,6 @@ from learned_schedulers.graphs.devices.worth import refusal_of
 from learned_schedulers.graphs.methods.rules.listing import by_critical_path
 from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.graphs.read.workloads import read_workload
-from tests.graphs.methods.exhaustive import shortest
 from tests.graphs.problems import drawn
 
 

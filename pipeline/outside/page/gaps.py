@@ -18,8 +18,8 @@ EXPERIMENT = "outside_instances"
 QUESTIONS = {  # by claim
     "outside_instances": Question("How many instances of others have a makespan of every method?", count),
     "outside_better_than_proven": Question("How many makespans are below a bound that others have proven?", count),
-    "jobshop_gap_greedy": Question("How far above Taillard's best known is the policy's greedy schedule?", share),
-    "jobshop_gap_512": Question("How far is the best of its 512 schedules?", share),
+    "jobshop_gap_greedy": Question("How far above Taillard's best known is the policy's greedy schedule?"),
+    "jobshop_gap_512": Question("How far is the best of its 512 schedules?"),
     "outside_bound_above_best": Question("How many bounds of ours are above a makespan of others?", count),
 }
 _METHODS = {
