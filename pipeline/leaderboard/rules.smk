@@ -4,7 +4,7 @@
 rule hand_ins:
     input:
         src=src("hand_ins"),
-        files=sorted(glob("reports/leaderboard/*.json")),
+        handed=sorted(glob("reports/leaderboard/*.json")),
         frozen=sorted(glob("learned_schedulers/bench/frozen/*")),
     output:
         hand_ins=path("hand_ins"),

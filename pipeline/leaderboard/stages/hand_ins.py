@@ -17,11 +17,11 @@ from pipeline.leaderboard.tables import HAND_INS
 
 def main(
     hand_ins: options.Out,
-    files: Annotated[list[Path] | None, typer.Option(help="Results, as `compare --out` writes them.")] = None,
+    handed: Annotated[list[Path] | None, typer.Option(help="Results, as `compare --out` writes them.")] = None,
     frozen: Annotated[list[Path] | None, typer.Option(help="The frozen instances, which the library reads.")] = None,
 ) -> None:
     """Write a row for each file: the result, or why it is refused. A file that is refused stops no other."""
-    tables.write_rows([row_of(path) for path in sorted(files or [])], HAND_INS, hand_ins)
+    tables.write_rows([row_of(path) for path in sorted(handed or [])], HAND_INS, hand_ins)
 
 
 def row_of(path: Path) -> dict[str, Any]:
