@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib.metadata import entry_points
-
 import numpy as np
 
 from learned_schedulers.graphs.devices.targets import Target, proxy
@@ -13,6 +10,7 @@ from learned_schedulers.graphs.methods import Budget, Method, make
 from learned_schedulers.graphs.methods.rules.keeping import keep
 from learned_schedulers.graphs.models import SHIPPED
 from learned_schedulers.graphs.models.whole_graph import SHIPPED as SHIPPED_GO
+from learned_schedulers.outside_methods import offered
 
 FEW = 20  # schedules of those of ours that make several, on small graphs
 SEVERAL = Budget(proposals=FEW, evaluations=FEW)
@@ -24,20 +22,13 @@ OURS: dict[str, GraphMethodSettings] = {  # the networks as `learned-schedulers 
     "go": graph_entry("go", model="shipped"),
 }
 _WEIGHTS = {"gflownet": SHIPPED, "go": SHIPPED_GO}
-SAGA: dict[str, Callable[..., Method]] = {
-    point.name: point.load()
-    for point in entry_points(group="learned_schedulers.methods")
-    if point.value.startswith("saga_methods:")
-}
+SAGA = [name for name, reference in offered().items() if reference.startswith("saga_methods:")]
 
 
 def method_of(name: str, target: Target) -> Method:
     """A method of ours or of SAGA's, for one graph on this target."""
-    if name in SAGA:
-        method = SAGA[name]
-        return method(method.Settings(method=name), target=target)
     inputs: dict[str, object] = {"target": target}
-    return make(OURS[name], inputs | ({"weights": _WEIGHTS[name]} if name in _WEIGHTS else {}))
+    return make(OURS.get(name) or graph_entry(name), inputs | ({"weights": _WEIGHTS[name]} if name in _WEIGHTS else {}))
 
 
 def seconds_of(name: str, target: Target, seed: list[int], budget: Budget) -> float:

@@ -83,7 +83,7 @@ class Instance:
 
     def target(self, name: str) -> Target:
         """The target of this name. Raises ValueError for a name that does not exist."""
-        links: dict[str, Link] = {**LINKS}
+        links: dict[str, Link] = dict(LINKS.items())
         return judging.target_of(name, self.graph_id, self.problem, judging.strengths(), links)
 
     def rng(self, seed: int, target: str) -> np.random.Generator:

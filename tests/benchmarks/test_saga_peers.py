@@ -17,7 +17,7 @@ from benchmarks.saga_peers.optimum import optimum
 from learned_schedulers.conformance.exhaustive import shortest
 from learned_schedulers.graphs.devices.settings import LINKS
 from learned_schedulers.graphs.devices.simulator import makespans
-from learned_schedulers.graphs.devices.targets import linked
+from learned_schedulers.graphs.devices.targets import Target, linked
 from learned_schedulers.graphs.devices.worth import refusal_of
 from learned_schedulers.graphs.methods.rules.listing import by_critical_path
 from learned_schedulers.graphs.read.roofline import problem_of
@@ -53,7 +53,7 @@ def test_moves_stay_within_their_ranges(seed: int) -> None:
 
 
 def test_a_walk_raises_the_ratio_and_is_the_same_again() -> None:
-    def listed(target):
+    def listed(target: Target) -> float:
         order, placement = by_critical_path(target.mean)
         return float(makespans(target.mean, order[None], placement[None])[0])
 
