@@ -43,7 +43,7 @@ class Stage:
     def place(self, path: str, experiments: list[str]) -> str:
         """The folder or file that DVC tracks for one of Snakemake's files."""
         root, kind, *rest = path.split("/")
-        if root == "reports" and kind == "published":
+        if root == "reports" and kind in ("published", "leaderboard"):
             return f"{root}/{kind}"
         if root != "data":
             return path
@@ -79,6 +79,7 @@ STAGES = {
     "judge_graphs": Stage(["judge_graphs"], "graph_experiments"),
     "evaluate_graphs": Stage(["evaluate_graphs"], "graph_experiments"),
     "claims": Stage(["claims"]),
+    "hand_ins": Stage(["hand_ins"]),
     "report": Stage(["report"]),
     "track": Stage(["track"]),
 }

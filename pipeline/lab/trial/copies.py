@@ -58,7 +58,7 @@ def copy_of_repository(folder: Path, smallest: bool = False) -> Path:
     listed = run(ROOT, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
     for name in filter(None, listed):
         generated = name.startswith("reports/") and not name.startswith(
-            ("reports/published/", "reports/behaviour.json")
+            ("reports/published/", "reports/leaderboard/", "reports/behaviour.json")
         )
         if (ROOT / name).is_file() and not generated:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
