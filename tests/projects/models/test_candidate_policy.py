@@ -53,8 +53,8 @@ def test_drawn_schedules_are_valid_and_their_decisions_can_be_followed(seed: int
         assert (decisions.choices < decisions.counts).all() and np.isfinite(decisions.numbers).all()
 
 
-def test_following_a_schedule_builds_it_again() -> None:
-    """If every choice has the highest score, the greedy schedule is the one that was followed."""
+def test_decisions_tell_schedules_apart() -> None:
+    """Different schedules have different decisions, and equal ones the same."""
     shop = job_shop(np.random.default_rng(1), 6, 5)
     _, starts = schedules(shop, 20)
     many = [followed(Shop.of(shop), of_draw) for of_draw in starts]
@@ -90,7 +90,7 @@ def shortest(shop: JobShop) -> int:
 
 
 def test_compiled_code_scores_as_torch() -> None:
-    """The likelihood of what the policy draws is the one that torch computes: the best choice has the highest score."""
+    """The greedy choice has torch's highest score, and the loss is torch's own log-softmax."""
     shop = job_shop(np.random.default_rng(3), 8, 6)
     trained = network(5, 16)
     _, starts = drawn(Shop.of(shop), weights_of(trained), np.full((1, 48), -1.0))
