@@ -9,12 +9,15 @@ from typing import Any, NamedTuple
 from learned_schedulers import outside_methods
 from learned_schedulers.blocks import method_settings as block_settings
 from learned_schedulers.blocks import methods as block_methods
-from learned_schedulers.conformance import blocks, graphs
+from learned_schedulers.conformance import blocks, fusion, graphs
 from learned_schedulers.conformance.failures import Failure
 from learned_schedulers.graphs.method_settings import graph_entry
 from learned_schedulers.graphs.methods import Budget, make
+from learned_schedulers.graphs.methods import fusing as fusion_methods
+from learned_schedulers.graphs.models.fusing.settings import allowing, fusion_entry
 
 BUDGET = Budget(proposals=150, evaluations=150)  # of a stranger's method on each graph
+FUSION_EVALUATIONS = 150
 BLOCK_BUDGET = block_methods.Budget(evaluations=50, states=1000, nodes=20, seconds=0.05)
 
 
@@ -42,7 +45,9 @@ def subject(name: str, keys: dict[str, Any]) -> Subject:
     method = outside_methods.load(name)
     kind = outside_methods.kind_of(method)
     if kind == "fusion":
-        raise ValueError(f"{name}: methods of fusion are not checked; `propose` and `solve` are")
+        fusing = allowing(fusion_entry(name, **keys), FUSION_EVALUATIONS)
+        _check_needs(name, fusing.needs, frozenset())
+        return Subject(fusion.Candidate(lambda: fusion_methods.make(fusing)), dict(fusion.CHECKS))
     if kind == "block":
         entry = block_settings.entry(name, **keys)
         _check_needs(name, entry.settings.needs, frozenset())

@@ -33,7 +33,7 @@ def _by_priority(problem: FusionProblem, fused: np.ndarray, sizes: np.ndarray) -
     stale = np.zeros(n, np.bool_)
     for i in range(n):
         stale[i] = may_fuse(problem, i)
-    while True:
+    while n > 0:
         for i in range(n):
             if stale[i]:
                 changed = change(problem, kernel, i, scratch)
