@@ -7,10 +7,10 @@ Numbers that others have handed in are of these instances: a set that has to cha
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
-from learned_schedulers.bench.instances import DIGESTS, FOLDER, SETS
+from learned_schedulers.bench.frozen_files import FOLDER, write_digests
+from learned_schedulers.bench.graphs import SETS
 from learned_schedulers.files import replacing
 from pipeline.graph_sets.tables import GRAPHS
 from pipeline.lab import places, tables
@@ -18,15 +18,12 @@ from pipeline.lab import places, tables
 
 def main() -> None:
     """Copy the sets, and write the SHA-256 of every copy."""
-    lines = []
-    for name in sorted(SETS):
-        path = Path(places.path(GRAPHS.name, graph_set=name))
+    for frozen in SETS:
+        path = Path(places.path(GRAPHS.name, graph_set=frozen.name))
         tables.read(GRAPHS, path)
-        with replacing(FOLDER / path.name) as temporary:
+        with replacing(FOLDER / frozen.file) as temporary:
             temporary.write_bytes(path.read_bytes())
-        lines.append(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n")
-    with replacing(DIGESTS) as temporary:
-        temporary.write_text("".join(lines))
+    write_digests()
 
 
 if __name__ == "__main__":

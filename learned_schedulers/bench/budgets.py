@@ -1,25 +1,26 @@
-"""The same budget for every method: evaluations of the simulator, or seconds that are measured on this machine."""
+"""The same budget for every method: evaluations of the judge's model, or seconds that are measured on this machine."""
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 import numpy as np
 
-from learned_schedulers.graphs.methods import Budget, Proposals
+from learned_schedulers.graphs.methods import Budget
 
 PROPOSALS = 1000  # of every method, whatever else it may spend: Zhang et al. 2023, section 4.3
 _FIRST, _FACTOR, _MOST = 125, 4, 2_000_000  # evaluations that a method is allowed within a budget of seconds
+Answer = TypeVar("Answer")
 _FORM = re.compile(r"(evaluations)=([1-9]\d{0,6})|(seconds)=(\d{1,5}(?:\.\d{1,6})?)")
 
 
 @dataclass(frozen=True)
 class Limit:
-    """What a method may spend on each graph."""
+    """What a method may spend on each instance."""
 
     unit: Literal["evaluations", "seconds"]
     amount: float
@@ -37,40 +38,42 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class Spent:
-    """A method's proposals for a graph, and what they took."""
+class Spent(Generic[Answer]):
+    """A method's answer to an instance, and what it took."""
 
-    proposals: Proposals
+    answer: Answer
     budget: Budget
     seconds: float  # wall time
 
 
-def spend(propose: Callable[[Budget], Proposals], limit: Limit) -> Spent:
-    """A method's proposals within the limit.
+def spend(
+    attempt: Callable[[Budget], Answer], limit: Limit, arrays: Callable[[Answer], Sequence[np.ndarray]]
+) -> Spent[Answer]:
+    """A method's answer within the limit. arrays: what tells answers apart.
 
     Evaluations are handed to the method. A method that counts evaluations does not know how long they take: within
     seconds it is called with four times as many again and again, as long as the next call should end in time and
-    more evaluations give other proposals. The last call in time counts; the first one counts even if it is too long.
+    more evaluations give another answer. The last call in time counts; the first one counts even if it is too long.
     Every call is also told the seconds, for a method that measures itself.
     """
     if limit.unit == "evaluations":
         count = int(limit.amount)
-        return _timed(propose, Budget(min(count, PROPOSALS), count))
-    spent = _timed(propose, Budget(min(_FIRST, PROPOSALS), _FIRST, limit.amount))
+        return _timed(attempt, Budget(min(count, PROPOSALS), count))
+    spent = _timed(attempt, Budget(min(_FIRST, PROPOSALS), _FIRST, limit.amount))
     while spent.seconds * _FACTOR <= limit.amount and spent.budget.evaluations < _MOST:
         count = spent.budget.evaluations * _FACTOR
-        longer = _timed(propose, Budget(min(count, PROPOSALS), count, limit.amount))
-        if longer.seconds > limit.amount or _equal(longer.proposals, spent.proposals):
+        longer = _timed(attempt, Budget(min(count, PROPOSALS), count, limit.amount))
+        if longer.seconds > limit.amount or _equal(arrays(longer.answer), arrays(spent.answer)):
             break
         spent = longer
     return spent
 
 
-def _timed(propose: Callable[[Budget], Proposals], budget: Budget) -> Spent:
+def _timed(attempt: Callable[[Budget], Answer], budget: Budget) -> Spent[Answer]:
     began = time.perf_counter()
-    proposals = propose(budget)
-    return Spent(proposals, budget, time.perf_counter() - began)
+    answer = attempt(budget)
+    return Spent(answer, budget, time.perf_counter() - began)
 
 
-def _equal(some: Proposals, others: Proposals) -> bool:
-    return np.array_equal(some.orders, others.orders) and np.array_equal(some.placements, others.placements)
+def _equal(some: Sequence[np.ndarray], others: Sequence[np.ndarray]) -> bool:
+    return len(some) == len(others) and all(map(np.array_equal, some, others))

@@ -13,7 +13,7 @@ from learned_schedulers.bench.results import Stands, over_bound, standing
 from learned_schedulers.bench.running import Run, over_runs
 from learned_schedulers.figures import render, subplots
 
-_HEAD = ("method", "over the baseline", "95% interval", "over the bound", "graphs", "seeds", "s per graph", "over-runs")
+_HEAD = ("method", "over the baseline", "95% interval", "over the bound", "instances", "seeds", "s each", "over-runs")
 
 
 class Line(NamedTuple):
@@ -68,13 +68,13 @@ def _number(value: float) -> str:
 
 
 def failures_text(of: Line, shown: int = 3) -> str:
-    """Graphs that the stranger's method has no schedule of, and why; empty if there is none."""
+    """Instances that the stranger's method has no schedule of, and why; empty if there is none."""
     every = of.run.failures
     if not every:
         return ""
     lines = [f"  {each.graph_id[:12]}, seed {each.seed}: {each.status}: {each.message}" for each in every[:shown]]
     more = f"\n  and {len(every) - shown} more" if len(every) > shown else ""
-    return f"{of.name} has no schedule of {len(every)} graphs and seeds:\n" + "\n".join(lines) + more
+    return f"{of.name} has no schedule of {len(every)} instances and seeds:\n" + "\n".join(lines) + more
 
 
 def picture(lines: Sequence[Line], title: str) -> bytes:
@@ -92,6 +92,6 @@ def picture(lines: Sequence[Line], title: str) -> bytes:
         axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0)))
         axis.xaxis.set_major_formatter(FormatStrFormatter("%g"))
         axis.xaxis.set_minor_locator(NullLocator())
-        axis.set_xlabel("makespan over the baseline's, geometric mean with 95% interval")
+        axis.set_xlabel("cost over the baseline's, geometric mean with 95% interval")
         axis.set_title(title)
         return render(figure)

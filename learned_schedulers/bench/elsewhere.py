@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from learned_schedulers.bench.budgets import PROPOSALS
-from learned_schedulers.bench.instances import Instance
-from learned_schedulers.bench.running import FAILED, REFUSED, Result, Source, judged
+from learned_schedulers.bench.graphs import GraphInstance, judged
+from learned_schedulers.bench.kinds import FAILED, REFUSED, Instance
+from learned_schedulers.bench.running import Result, Source
 from learned_schedulers.files import replacing
-from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.checking import faults
 
@@ -24,14 +24,22 @@ NAME, SCHEDULES, ORDER, PLACEMENT = "name", "schedules", "order", "placement"
 LARGEST = 200_000_000  # bytes of a file of schedules
 
 
-def write_instances(instances: Sequence[Instance], target: str, folder: Path) -> None:
+def graphs_of(of_set: str, every: Sequence[Instance]) -> list[GraphInstance]:
+    """The instances. Raises ValueError for a set of another kind: there is no form for its answers."""
+    chosen = [instance for instance in every if isinstance(instance, GraphInstance)]
+    if len(chosen) != len(every):
+        raise ValueError(f"{of_set}: only graphs on devices are written, and schedules of them read; write a method")
+    return chosen
+
+
+def write_instances(instances: Sequence[GraphInstance], target: str, folder: Path) -> None:
     """Write `<hash>.json` for every instance, with the transfers of the target."""
     for instance in instances:
         with replacing(folder / f"{instance.graph_id}.json") as temporary:
             temporary.write_text(json.dumps(_instance(instance, target)) + "\n")
 
 
-def _instance(instance: Instance, target: str) -> dict[str, Any]:
+def _instance(instance: GraphInstance, target: str) -> dict[str, Any]:
     judge, problem = instance.target(target).draws[0], instance.problem
     sources = problem.children.sources
     return {
@@ -57,7 +65,7 @@ def _instance(instance: Instance, target: str) -> dict[str, Any]:
     }
 
 
-def read_schedules(path: Path, instances: Sequence[Instance]) -> tuple[str, dict[str, Proposals]]:
+def read_schedules(path: Path, instances: Sequence[GraphInstance]) -> tuple[str, dict[str, Proposals]]:
     """The name in a file of schedules, and the schedules of each graph by its hash.
 
     A graph whose schedules are wrong has proposals that are not supported, with the reason. Raises ValueError that
@@ -103,7 +111,7 @@ def _is_number(value: Any) -> bool:
 def of_schedules(schedules: dict[str, Proposals]) -> Source:
     """The schedules of a file as a source for `run`; they are chosen on the target, which their maker may have seen."""
 
-    def result(instance: Instance, target: Target, seed: int) -> Result:
+    def result(instance: GraphInstance, target: str, seed: int) -> Result:
         proposals = schedules.get(instance.graph_id)
         if proposals is None:
             return Result(None, 0.0, 0, (REFUSED, "the file has no schedule of this graph"))
@@ -111,7 +119,7 @@ def of_schedules(schedules: dict[str, Proposals]) -> Source:
         wrong = wrong or list(faults(proposals, instance.proxy.draws[0], Budget(PROPOSALS)))
         if wrong:
             return Result(None, 0.0, 0, (FAILED, "; ".join(wrong)))
-        cost, failure = judged(proposals, instance, target, "target")
+        cost, failure = judged(proposals, instance, instance.target(target), "target")
         return Result(cost, 0.0, len(proposals.orders), failure)
 
     return result

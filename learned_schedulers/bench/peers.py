@@ -2,52 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from learned_schedulers import methods, outside_methods
+from learned_schedulers.bench import blocks, fusion, graphs
 from learned_schedulers.bench.instances import SETS
-from learned_schedulers.bench.running import Entrant
-from learned_schedulers.graphs.method_settings import graph_entry
-from learned_schedulers.graphs.models import SHIPPED
-from learned_schedulers.graphs.models.whole_graph import SHIPPED as SHIPPED_GO
+from learned_schedulers.bench.kinds import Entrant
+from learned_schedulers.outside_methods import Kind
 
-_ANNEALING: dict[str, Any] = {"method": "annealing", "sees": "target", "hot": 0.001, "cold": 0.0001}
-_ENTRIES: dict[str, dict[str, Any]] = {  # as in params.yaml and in plans/best.py
-    "random_valid": {"method": "random_valid"},
-    "list_scheduling": {"method": "list_scheduling"},
-    "randomised_list": {"method": "randomised_list", "least_noise": 0.3, "most_noise": 0.3},
-    "heft": {"method": "heft"},
-    "annealing_on_target": _ANNEALING,
-    "gflownet": {"method": "gflownet", "told": "target", "sigma": 0.01, "sigma_unit": "mean_run_time"},
-    "go": {"method": "go", "model": "shipped"},
-    "placed_list": {"method": "repaired", "of": {"method": "list_scheduling"}},
-    "placed_heft": {"method": "repaired", "of": {"method": "heft"}},
-    "placed_metis": {"method": "repaired", "of": {"method": "metis"}},
-    "placed_annealing": {"method": "repaired", "of": _ANNEALING},
-    "decision_annealing": {"method": "decision_annealing"},
+_ENTRANTS: dict[Kind, Callable[[str, dict[str, Any]], Entrant]] = {
+    "graph": graphs.entrant,
+    "block": blocks.entrant,
+    "fusion": fusion.entrant,
 }
-_WEIGHTS = {"gflownet": SHIPPED, "go": SHIPPED_GO}
-_GRAPHS = ("list_scheduling", "heft", "randomised_list", "random_valid")
-_PLACED = ("placed_list", "placed_heft", "placed_metis")
+_ENTRIES: dict[Kind, dict[str, dict[str, Any]]] = {
+    "graph": graphs.ENTRIES,
+    "block": blocks.ENTRIES,
+    "fusion": fusion.ENTRIES,
+}
 
 
-def entrant(name: str, **keys: Any) -> Entrant:
-    """A peer by its name, or any other method of the registry, `package:Class`, with these settings.
+def entrant(name: str, of_set: str, /, **keys: Any) -> Entrant:
+    """A peer of a set by its name, or any other method of its kind, `package:Class`, with these settings.
 
-    Raises ValueError for an unknown name or setting, and for a method that needs more than its target.
+    Raises ValueError for an unknown name or setting, for a method of another kind than the set, and for one that needs
+    more than `compare` has.
     """
-    settings = graph_entry(**(_ENTRIES.get(name, {"method": name}) | keys))
-    weights = _WEIGHTS.get(name)
-    available = {"target"} | ({"weights"} if weights else set())
-    if missing := sorted(settings.needs - available):
-        raise ValueError(f"the method {name!r} needs {', '.join(missing)}, which `compare` does not have for it")
-    return Entrant(name, settings, weights)
+    kind = SETS[of_set].kind
+    if (kinds := _kinds_of(name)) and kind not in kinds:
+        fitting = [each for each, frozen in SETS.items() if frozen.kind in kinds]
+        remedy = f"its sets are {', '.join(fitting)}" if fitting else "there is no set for it"
+        raise ValueError(f"{name} is a method of kind {kinds[0]}, and {of_set} has {SETS[of_set].contents}; {remedy}")
+    return _ENTRANTS[kind](name, keys)
+
+
+def _kinds_of(name: str) -> list[Kind]:
+    """The kinds that have a method or a peer of this name; none for an unknown name."""
+    if outside_methods.is_outside(name):
+        return [outside_methods.kind_of(outside_methods.load(name))]
+    return [kind for kind, entries in _ENTRIES.items() if name in entries or name in methods.names(kind)]
 
 
 def peers(text: str, of_set: str) -> list[Entrant]:
     """`default`, `all`, or names with commas between them; the set's baseline is always the first."""
-    usual = {
-        False: {"default": _GRAPHS, "all": (*_GRAPHS, "annealing_on_target", "gflownet", "go")},
-        True: {"default": _PLACED, "all": (*_PLACED, "placed_annealing", "decision_annealing", "go")},
-    }[SETS[of_set].limited]
+    usual = SETS[of_set].peers
     names = usual.get(text, tuple(name.strip() for name in text.split(",") if name.strip()))
-    return [entrant(name) for name in dict.fromkeys((SETS[of_set].baseline, *names))]
+    return [entrant(name, of_set) for name in dict.fromkeys((baseline(of_set), *names))]
+
+
+def baseline(of_set: str) -> str:
+    """The name of the method over whose costs all costs of the set are told."""
+    return SETS[of_set].peers["default"][0]

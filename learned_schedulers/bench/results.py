@@ -18,9 +18,10 @@ from pydantic import Field, ValidationError
 
 from learned_schedulers.bench.budgets import Limit
 from learned_schedulers.bench.instances import SETS, check_target, digest, instances
-from learned_schedulers.bench.peers import entrant
+from learned_schedulers.bench.kinds import Entrant
+from learned_schedulers.bench.peers import baseline, entrant
 from learned_schedulers.bench.provenance import Provenance, provenance
-from learned_schedulers.bench.running import Entrant, Run, of_method, run
+from learned_schedulers.bench.running import Run, of_method, run
 from learned_schedulers.bench.stored import run_of
 from learned_schedulers.files import replacing
 from learned_schedulers.graphs.devices.settings import GraphTarget
@@ -40,12 +41,12 @@ Name = Annotated[str, Field(pattern=_NAME)]
 
 
 class Stands(Section):
-    """Geometric mean of the cost over the baseline's, with its interval over families, graphs and seeds."""
+    """Geometric mean of the cost over the baseline's, with its interval over families, instances and seeds."""
 
-    value: float  # NaN if no graph has a schedule
+    value: float  # NaN if no instance has a schedule
     low: float
     high: float
-    graphs: int  # that have a schedule
+    graphs: int  # instances that have a schedule
 
 
 class HandIn(Section):
@@ -81,16 +82,15 @@ def of_entrant(
     entered: Entrant, of_set: str, target: str, limit: Limit, seeds: list[int], folder: Path | None
 ) -> Contestant:
     """A method. folder: of stored runs."""
-    settings = entered.settings.model_dump(mode="json")
     run_it = partial(run_of, entered, instances(of_set), target, limit, seeds, folder)
-    return Contestant(entered.name, entered.settings.method, settings, entered.sees, limit, run_it)
+    return Contestant(entered.name, entered.method, entered.keys, entered.sees, limit, run_it)
 
 
 def hand_in(of_set: str, target: str, contestant: Contestant, result: Run) -> HandIn:
-    """The content of the file, of today. Raises ValueError if no graph has a schedule, and for a name of odd signs."""
+    """The content of the file, of today. Raises ValueError if there is no answer, and for a name of odd signs."""
     every, stands = instances(of_set), standing(of_set, target, result)
     if stands.graphs == 0:
-        raise ValueError(f"{contestant.name} has no schedule of any graph of {of_set}; there is nothing to hand in")
+        raise ValueError(f"{contestant.name} has no schedule of any instance of {of_set}; there is nothing to hand in")
     if not re.fullmatch(_NAME, contestant.name):
         raise ValueError(f"the name {contestant.name!r}: take 1 to 80 letters, digits, blanks and any of _.:+-")
     return HandIn(
@@ -145,13 +145,14 @@ def _fault(result: HandIn) -> str:
         return f"costs, seconds and evaluations must have {columns} numbers for each of 1 to {_MOST_SEEDS} seeds"
     costs, bounds = result.run.array, bounds_of(result.set, result.target)
     if np.isinf(costs).any():
-        return "a cost is infinite; a graph without a schedule has null"
+        return "a cost is infinite; an instance without a schedule has null"
     low = np.argwhere(costs < bounds * ROUNDING)
     if len(low):
         seed, graph = low[0]
+        unit = SETS[result.set].unit
         return (
-            f"{every[graph].title} takes {costs[seed, graph]} s with seed {result.run.seeds[seed]}, and no schedule "
-            f"takes less than {bounds[graph]} s on {result.target}: the costs are not those of the simulator"
+            f"{every[graph].title} takes {costs[seed, graph]} {unit} with seed {result.run.seeds[seed]}, and no "
+            f"schedule takes less than {bounds[graph]} {unit} on {result.target}: the costs are not those of the judge"
         )
     stands = standing(result.set, result.target, result.run)
     computed, in_file = ([each.value, each.low, each.high, each.graphs] for each in (stands, result.stands))
@@ -162,21 +163,20 @@ def _fault(result: HandIn) -> str:
 
 @cache
 def baseline_costs(of_set: str, target: str) -> np.ndarray:
-    """(G,) costs of the set's baseline, which is list scheduling."""
-    baseline = entrant(SETS[of_set].baseline)
-    limit = Limit("evaluations", SETS[of_set].evaluations)
-    return run(of_method(baseline, target, limit), instances(of_set), target, [0]).array[0]
+    """(G,) costs of the set's baseline."""
+    source = of_method(entrant(baseline(of_set), of_set), Limit("evaluations", SETS[of_set].evaluations))
+    return run(source, instances(of_set), target, [0]).array[0]
 
 
 @cache
 def bounds_of(of_set: str, target: str) -> np.ndarray:
-    """(G,) seconds that no schedule of each graph is shorter than: critical path, or all work shared evenly."""
-    return np.array([instance.target(target).bound for instance in instances(of_set)])
+    """(G,) costs that no answer to each instance is below."""
+    return np.array([instance.bound(target) for instance in instances(of_set)])
 
 
 @cache
 def _bootstrap(of_set: str) -> ClusterBootstrap:
-    return ClusterBootstrap([instance.graph.family for instance in instances(of_set)], SAMPLES, CONFIDENCE)
+    return ClusterBootstrap([instance.family for instance in instances(of_set)], SAMPLES, CONFIDENCE)
 
 
 def standing(of_set: str, target: str, result: Run) -> Stands:

@@ -10,9 +10,10 @@ from pydantic import ValidationError
 
 from learned_schedulers import outside_methods
 from learned_schedulers.bench.budgets import Limit
-from learned_schedulers.bench.instances import Instance, digest
+from learned_schedulers.bench.instances import digest
+from learned_schedulers.bench.kinds import Entrant, Instance
 from learned_schedulers.bench.provenance import PACKAGES, processor, provenance
-from learned_schedulers.bench.running import Entrant, Run, of_method, run, seeds_of, warm_up
+from learned_schedulers.bench.running import Run, of_method, run, seeds_of, warm_up
 from learned_schedulers.files import replacing
 
 
@@ -29,8 +30,8 @@ def run_of(
     folder: None: nothing is read or written. Nor is it for a method of another package, whose sources are not known to
     be the same. A stored file that is damaged is made anew.
     """
-    of_method_seeds = seeds_of(entrant.settings, seeds)
-    if outside_methods.is_outside(entrant.settings.method):
+    of_method_seeds = seeds_of(entrant, seeds)
+    if outside_methods.is_outside(entrant.method):
         folder = None
     path = None if folder is None else folder / f"{_key(entrant, instances, target, limit, of_method_seeds)}.json"
     if path is not None and path.is_file():
@@ -39,7 +40,7 @@ def run_of(
         except (ValidationError, UnicodeDecodeError):
             pass
     warm_up(entrant, instances, target)
-    result = run(of_method(entrant, target, limit), instances, target, of_method_seeds)
+    result = run(of_method(entrant, limit), instances, target, of_method_seeds)
     if path is not None:
         with replacing(path) as temporary:
             temporary.write_text(result.model_dump_json())
@@ -48,12 +49,13 @@ def run_of(
 
 def _key(entrant: Entrant, instances: tuple[Instance, ...], target: str, limit: Limit, seeds: list[int]) -> str:
     """A digest of all that a run follows from: also of the sources, the packages and the processor."""
-    made_by = provenance(entrant.settings.method)  # of ours: `sources` are those of the method, too
+    made_by = provenance(entrant.method)  # of ours: `sources` are those of the method, too
+    weights = entrant.weights_for(target)
     content = {
         "instances": digest(instances),
         "target": target,
-        "settings": entrant.settings.model_dump(mode="json"),
-        "weights": "" if entrant.weights is None else hashlib.sha256(entrant.weights.read_bytes()).hexdigest(),
+        "settings": entrant.keys,
+        "weights": "" if weights is None else hashlib.sha256(weights.read_bytes()).hexdigest(),
         "limit": str(limit),
         "seeds": seeds,
         "sources": made_by.sources,

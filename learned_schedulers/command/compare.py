@@ -1,4 +1,4 @@
-"""The verb `compare`: a user's method for computation graphs beside the methods of the benchmark."""
+"""The verb `compare`: a user's method beside the methods of the benchmark."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ import typer
 
 from learned_schedulers.bench import comparison, results
 from learned_schedulers.bench.budgets import Limit
-from learned_schedulers.bench.elsewhere import of_schedules, read_schedules, write_instances
-from learned_schedulers.bench.instances import SETS, Instance, check_target, instances
-from learned_schedulers.bench.peers import entrant, peers
+from learned_schedulers.bench.elsewhere import graphs_of, of_schedules, read_schedules, write_instances
+from learned_schedulers.bench.graphs import GraphInstance
+from learned_schedulers.bench.instances import SETS, check_target, instances
+from learned_schedulers.bench.peers import baseline, entrant, peers
 from learned_schedulers.bench.running import run
 from learned_schedulers.bench.stored import run_of
 from learned_schedulers.command.explained import explained
 from learned_schedulers.command.settings import settings_of
 from learned_schedulers.files import replacing
+
+_TARGETS = {"graph": "pcie", "block": "haswell", "fusion": "v100"}  # of the kinds of sets, where none is named
 
 
 def main(
@@ -33,22 +36,23 @@ def main(
     schedules: Annotated[
         Path | None, typer.Option(help="Instead of a method: JSON file of schedules that were computed elsewhere.")
     ] = None,
-    of_set: Annotated[str, typer.Option("--set", help=f"Frozen set of graphs: {', '.join(SETS)}.")] = "unseen_real",
+    of_set: Annotated[str, typer.Option("--set", help=f"Frozen set of instances: {', '.join(SETS)}.")] = "unseen_real",
     target: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="What schedules are judged on: proxy, noisy, bandwidth, latency, pcie or nvlink; placement sets: pcie "
-            "or nvlink. bandwidth_0.3 has another strength than the frozen one."
+            help="What answers are judged on. Graphs: proxy, noisy, bandwidth, latency, pcie (default) or nvlink; "
+            "placement sets: pcie or nvlink; bandwidth_0.3 has another strength than the frozen one. Blocks: haswell "
+            "(default) or another processor. Fusion: v100 (default), t4 or a100."
         ),
-    ] = "pcie",
+    ] = None,
     setting: Annotated[
         list[str] | None, typer.Option(help='Setting of your method, like width=2 or kind="wide". Repeatable.')
     ] = None,
     budget: Annotated[
         str | None,
         typer.Option(
-            help="What every method may spend on each graph: evaluations=1000 of the simulator, or seconds=2.5 on this "
-            "machine. Default: the rule of the set, 1,000 evaluations, or 2,000 of placement sets."
+            help="What every method may spend on each instance: evaluations=1000 of the judge's model, or seconds=2.5 "
+            "on this machine. Default: the rule of the set, 1,000 evaluations, 2,000 of placement sets, 100 of blocks."
         ),
     ] = None,
     seeds: Annotated[
@@ -58,8 +62,8 @@ def main(
         str,
         typer.Option(
             "--peers",
-            help="Methods beside yours: default, all (slower: with annealing, GFlowNet and GO), or names with commas; "
-            "list scheduling, the baseline, is always there.",
+            help="Methods beside yours: default, all (slower: with searches and networks), or names with commas; the "
+            "baseline of the set is always there.",
         ),
     ] = "default",
     out: Annotated[
@@ -77,16 +81,17 @@ def main(
         Path | None, typer.Option(help="Folder to write: the set's graphs as JSON, for programs in any language.")
     ] = None,
 ) -> None:
-    """Compare your scheduler of computation graphs with the methods of the benchmark.
+    """Compare your method for computation graphs, basic blocks or fusion with the methods of the benchmark.
 
-    Your method runs on the frozen graphs of a set with the same budget as its peers. It proposes at most 1,000
-    schedules of each graph; the best 100 on the target that it sees are judged, and the best of them counts (on
-    placement sets the best on the target). The table has the geometric mean of its costs over those of list scheduling,
-    with a 95% interval over families of networks, their graphs, and seeds; the seconds were measured on this machine.
-    The peers' results are kept in a folder, so that a second call takes seconds.
+    Your method runs on the frozen instances of a set with the same budget as its peers. For graphs, it proposes at most
+    1,000 schedules of each; the best 100 on the target that it sees are judged, and the best of them counts (on
+    placement sets the best on the target). For blocks and fusion its one answer counts. The table has the geometric
+    mean of its costs over those of the baseline (list scheduling, GCC's order, no fusion), with a 95% interval over
+    families, their instances, and seeds; the seconds were measured on this machine. The peers' results are kept in a
+    folder, so that a second call takes seconds.
 
-    A method is a class with one function, propose; BENCHMARK.md, "Enter a method", and examples/own_method show all
-    of it. `learned-schedulers conform` checks it first.
+    A method is a class with one function: propose for graphs, solve for blocks, fuse for fusion; BENCHMARK.md, "Enter a
+    method", and examples/own_method show all of it. `learned-schedulers conform` checks it first.
 
     Examples:
 
@@ -94,17 +99,20 @@ def main(
     learned-schedulers compare --method mypackage:Method --set unseen_real --target bandwidth
     learned-schedulers compare --method mypackage:Method --setting width=2 --set development_real --target pcie
     learned-schedulers compare --method mypackage:Method --budget seconds=1 --peers all --out mine.json
+    learned-schedulers compare --method mypackage:Orders --set blocks_unseen --target atom
+    learned-schedulers compare --method mypackage:Fuses --set fused_unseen --target a100
     learned-schedulers compare --set placement_unseen --target nvlink --instances-out graphs
     learned-schedulers compare --set placement_unseen --target nvlink --schedules schedules.json
 
-    Choose settings on development_real and placement_development; the other sets are for results. Exit code 1: an
-    option or a file is wrong, or your method has no schedule of any graph.
+    Choose settings on the sets whose names have `development`; the other sets are for results. Exit code 1: an option
+    or a file is wrong, your method is of another kind than the set, or it has no answer to any instance.
     """
     with explained():
-        check_target(of_set, target)
         every = instances(of_set)
+        target = target or _TARGETS[SETS[of_set].kind]
+        check_target(of_set, target)
         if instances_out is not None:
-            write_instances(every, target, instances_out)
+            write_instances(graphs_of(of_set, every), target, instances_out)
             print(f"{len(every)} graphs: {instances_out}")
         if method is None and schedules is None:
             if instances_out is None:
@@ -116,11 +124,11 @@ def main(
         sys.path.insert(0, os.getcwd())
         numbers, folder = list(range(seeds)), cache or _cache_folder()
         if schedules is not None:
-            contestant = _of_schedules(schedules, every, target)
+            contestant = _of_schedules(schedules, graphs_of(of_set, every), target)
         else:
-            entered = entrant(str(method), **settings_of(setting or []))
+            entered = entrant(str(method), of_set, **settings_of(setting or []))
             contestant = results.of_entrant(entered, of_set, target, limit, numbers, folder)
-        print(_head(of_set, target, every, limit), flush=True)
+        print(_head(of_set, target, len(every), limit), flush=True)
         lines = []
         for peer in peers(beside, of_set):
             if peer.name != contestant.name:
@@ -144,18 +152,16 @@ def main(
             print(f"result to hand in: {out}")
 
 
-def _of_schedules(path: Path, every: tuple[Instance, ...], target: str) -> results.Contestant:
+def _of_schedules(path: Path, every: list[GraphInstance], target: str) -> results.Contestant:
     """Schedules that were computed elsewhere."""
     name, proposals = read_schedules(path, every)
     source = of_schedules(proposals)
     return results.Contestant(name, None, {}, "target", None, lambda: run(source, every, target, [0]))
 
 
-def _head(of_set: str, target: str, every: tuple[Instance, ...], limit: Limit) -> str:
-    return (
-        f"{of_set}: {len(every)} graphs on {every[0].problem.devices} devices, judged on {target}; "
-        f"baseline {SETS[of_set].baseline}; {limit} of each graph\n"
-    )
+def _head(of_set: str, target: str, count: int, limit: Limit) -> str:
+    contents = SETS[of_set].contents
+    return f"{of_set}: {count} {contents}, judged on {target}; baseline {baseline(of_set)}; {limit} of each\n"
 
 
 def _cache_folder() -> Path:

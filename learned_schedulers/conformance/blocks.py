@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from learned_schedulers.blocks.dag.topology import count_violations
-from learned_schedulers.blocks.methods import OK, TIMED_OUT, UNSUPPORTED, Budget, Method, Solution
+from learned_schedulers.blocks.methods import OK, Budget, Method, Solution, faults
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.conformance.block_problems import batches
 from learned_schedulers.conformance.failures import Failure, Raised
-
-_STATUSES = (OK, TIMED_OUT, UNSUPPORTED)
 
 
 @dataclass(frozen=True)
@@ -32,32 +29,6 @@ class Candidate:
             return solution
         except Exception as error:
             raise Raised(name) from error
-
-
-def faults(problems: Problems, solution: Solution, may_violate: Collection[str] = ()) -> Iterator[str]:
-    """What is wrong with a solution, with the remedy. may_violate: decoders that keep no dependencies."""
-    size, n = problems.latencies.shape
-    if len(solution.status) != size or len(solution.message) != size:
-        yield f"{len(solution.status)} statuses and {len(solution.message)} messages of {size} blocks; give each of one"
-        return
-    if unknown := sorted(set(map(str, solution.status)) - set(_STATUSES)):
-        yield f"the status {unknown[0]!r}; it must be one of {', '.join(_STATUSES)}"
-    solved = np.array([status == OK for status in solution.status], bool)
-    if any((message == "") != ok for message, ok in zip(solution.message, solved, strict=True)):
-        yield "a message must say why a status is not ok, only then"
-    if not solution.orders:
-        yield "there are no orders; name the only decoder 'none'"
-    for decoder, order in solution.orders.items():
-        if not isinstance(order, np.ndarray) or order.dtype != np.int16 or order.shape != (size, n):
-            yield f"orders of {decoder!r} must be an array int16 of shape ({size}, {n})"
-        elif not np.array_equal(np.sort(order[solved], 1), np.tile(np.arange(n), (int(solved.sum()), 1))):
-            yield f"an order of {decoder!r} does not have each of {n} instructions once"
-        elif (order[~solved] != -1).any():
-            yield f"an order of {decoder!r} of a block that is not ok must be -1 in each slot"
-        elif decoder not in may_violate and count_violations(problems.precedes[solved], order[solved]).any():
-            yield f"an order of {decoder!r} breaks a dependency: i must come before k where precedes[block, i, k]"
-    if wrong := [name for name, values in solution.stats.items() if np.shape(values) != (size,)]:
-        yield f"the stats {wrong[0]!r} must have a value for each of {size} blocks"
 
 
 def orders_are_legal(candidate: Candidate) -> Iterator[Failure]:

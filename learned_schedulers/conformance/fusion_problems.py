@@ -51,16 +51,16 @@ def drawn(n: int, rng: np.random.Generator, rates: Rates = UNIT) -> FusionProble
 
 @cache
 def problems() -> dict[str, FusionProblem]:
-    """All kinds by their names."""
+    """All kinds by their names; each has few loops to fuse, or so many that no one enumerates all plans."""
     rng, middle = np.random.default_rng(5), range(1, 39)
     star = [*((0, i) for i in middle), *((i, 39) for i in middle)]
     return {
         "no operation": problem([], [], BALANCED),
         "one operation": problem(["add"], [], BALANCED),
         "independent": problem(["add"] * 9, [], BALANCED),
-        "deep": problem(["relu", "exp", "mm", "sum"] * 10, [(i, i + 1) for i in range(39)], BALANCED),
+        "deep": problem(["relu", "exp", "mm", "sum"] * 15, [(i, i + 1) for i in range(59)], BALANCED),
         WIDE: problem(["relu", *["add", "exp"] * 19, "cat"], star, BALANCED),
-        **{f"drawn {k}": drawn(int(rng.integers(2, 40)), rng, BALANCED) for k in range(5)},
+        **{f"drawn {k}": drawn(n, rng, BALANCED) for k, n in enumerate((4, 8, 11, 60, 80))},
     }
 
 

@@ -1,1 +1,1 @@
-"""Which of all methods that were ever handed in schedules computation graphs best, on each set and target?"""
+"""Which of all methods that were ever handed in is the best, on each set and target?"""

@@ -21,7 +21,7 @@ HAND_INS = Table(
             ("method", pa.string()),
             ("settings", pa.string()),  # JSON
             ("sees", pa.string()),  # proxy | target
-            ("value", pa.float64()),  # geometric mean of the makespan over the baseline's
+            ("value", pa.float64()),  # geometric mean of the cost over the baseline's
             ("low", pa.float64()),
             ("high", pa.float64()),
             ("over_bound", pa.float64()),  # over the lower bound; NaN on noisy, where there is none

@@ -27,7 +27,7 @@ SET, TARGET, LIMIT = "unseen_synthetic", "bandwidth", Limit("evaluations", 1000)
 @cache
 def result() -> HandIn:
     every = instances(SET)
-    of_heft = run(of_method(entrant("heft"), TARGET, LIMIT), every, TARGET, [0])
+    of_heft = run(of_method(entrant("heft", SET), LIMIT), every, TARGET, [0])
     return HandIn(
         set=SET,
         target=TARGET,
@@ -81,7 +81,7 @@ def better(content: dict[str, Any]) -> None:
         (set_in("more", 1), "more: unknown key"),
         (
             cheaper,
-            "takes .* s with seed 0, and no schedule takes less than .* the costs are not those of the simulator",
+            "takes .* s with seed 0, and no schedule takes less than .* the costs are not those of the judge",
         ),
         (better, "its `stands` says .*, and from its costs follows"),
         (lambda content: content["run"]["costs"][0].pop(), "must have 50 numbers for each of 1 to 100 seeds"),

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from learned_schedulers.blocks.dag.sampling import random_ready
-from learned_schedulers.blocks.methods import OK, Budget, Solution
+from learned_schedulers.blocks.methods import OK, Budget, Solution, faults
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.conformance.block_problems import batches, reduced
-from learned_schedulers.conformance.blocks import CHECKS, Candidate, faults
+from learned_schedulers.conformance.blocks import CHECKS, Candidate
 from learned_schedulers.conformance.failures import failures_of
 
 Solve = Callable[[Problems, np.random.Generator], Any]

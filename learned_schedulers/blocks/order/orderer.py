@@ -14,7 +14,6 @@ import numpy as np
 from iced_x86 import Decoder
 
 from learned_schedulers.blocks.dag.conflicts import LONGEST
-from learned_schedulers.blocks.dag.dependencies import Conflicts
 from learned_schedulers.blocks.dag.memory_order import BlockConflicts, Mark, MemoryDags, MemoryOrder
 from learned_schedulers.blocks.dag.topology import count_violations
 from learned_schedulers.blocks.order.confirmation import Confirmer, NewOrder
@@ -22,13 +21,13 @@ from learned_schedulers.blocks.order.methods import WITHOUT_PROCESSOR, Batch, By
 from learned_schedulers.blocks.order.reasons import text
 from learned_schedulers.blocks.order.targets import FUSING, TARGETS, Target
 from learned_schedulers.blocks.problems.batches import by_length
-from learned_schedulers.blocks.problems.store import BlockStore, Edges
+from learned_schedulers.blocks.problems.store import store_of
 from learned_schedulers.blocks.processors import llvm_mca, model
 from learned_schedulers.blocks.processors.chips import Chip
 from learned_schedulers.blocks.read.distinct import numbered
 from learned_schedulers.blocks.read.document import Fault
 from learned_schedulers.blocks.read.forms import Forms
-from learned_schedulers.blocks.read.leaks import MOST_FOLLOWING, masked
+from learned_schedulers.blocks.read.leaks import masked
 from learned_schedulers.blocks.read.terminators import Terminator
 
 UNKNOWN = -1  # cycles
@@ -158,7 +157,7 @@ class Orderer:
             self._chip.extend(examples[self._rows :])
             self._rows = len(examples)
         chip = self._chip.chip
-        store = _store(read, self._dags.table.latency[read.effects])
+        store = store_of(read, self._dags.table.latency[read.effects])
         lengths = np.diff(read.first)
         order = np.arange(read.first[-1], dtype=np.int64) - np.repeat(read.first[:-1], lengths)
         status = np.full(len(codes), Status.SINGLE, np.int8)
@@ -230,20 +229,6 @@ class Orderer:
             cycles = model.makespans(costs, np.stack([same, orders], 1)[modelled])
             old[modelled], new[modelled] = cycles.T
         return old, new
-
-
-def _store(read: BlockConflicts, latencies: np.ndarray) -> BlockStore:
-    """Blocks whose instructions are numbered by their places, 0 to N - 1."""
-    size, count = len(read.first) - 1, len(read.forms)
-    reduced, implied = _edges(read.conflicts, read.conflicts.reduced), _edges(read.conflicts, ~read.conflicts.reduced)
-    following = np.full((size, MOST_FOLLOWING), -1, np.int32)
-    places = np.arange(count, dtype=np.int32)
-    return BlockStore(None, read.first, places, latencies, reduced, implied, following)
-
-
-def _edges(conflicts: Conflicts, chosen: np.ndarray) -> Edges:
-    bounds = np.r_[0, np.cumsum(chosen)][conflicts.offsets]
-    return Edges(bounds, conflicts.before[chosen], conflicts.after[chosen], conflicts.kinds[chosen])
 
 
 def _first_unknown(flags: np.ndarray, first: np.ndarray) -> np.ndarray:

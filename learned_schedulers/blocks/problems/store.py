@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numba import njit
 
+from learned_schedulers.blocks.dag.dependencies import Conflicts
+from learned_schedulers.blocks.dag.memory_order import BlockConflicts
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.read.leaks import MOST_FOLLOWING as MOST
 
@@ -156,3 +158,20 @@ def of_tables(instructions: pa.Table, dags: pa.Table) -> BlockStore:
     reduced, implied = _edges(dags, ""), _edges(dags, "implied_")
     following = _padded(*_list(instructions, "following"))
     return BlockStore(block_ids, first, numbers, _list(dags, "latencies")[1], reduced, implied, following)
+
+
+def store_of(read: BlockConflicts, latencies: np.ndarray) -> BlockStore:
+    """Blocks whose instructions are numbered by their places, 0 to N - 1."""
+    size, count = len(read.first) - 1, len(read.forms)
+    reduced, implied = (
+        _edges_of(read.conflicts, read.conflicts.reduced),
+        _edges_of(read.conflicts, ~read.conflicts.reduced),
+    )
+    following = np.full((size, MOST), -1, np.int32)
+    places = np.arange(count, dtype=np.int32)
+    return BlockStore(None, read.first, places, latencies, reduced, implied, following)
+
+
+def _edges_of(conflicts: Conflicts, chosen: np.ndarray) -> Edges:
+    bounds = np.r_[0, np.cumsum(chosen)][conflicts.offsets]
+    return Edges(bounds, conflicts.before[chosen], conflicts.after[chosen], conflicts.kinds[chosen])

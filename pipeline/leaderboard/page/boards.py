@@ -51,10 +51,10 @@ def _settings(line: Line) -> str:
 
 _COLUMNS: list[Column] = [
     *columns(cell, method="Method", sees="Sees"),
-    ("Makespan over list scheduling", _interval),
+    ("Over the baseline", _interval),
     ("Over the bound", lambda line: number(line["over_bound"])),
-    *columns(cell, graphs="Graphs", seeds="Seeds", budget="Budget"),
-    ("Seconds per graph", _seconds),
+    *columns(cell, graphs="Instances", seeds="Seeds", budget="Budget"),
+    ("Seconds each", _seconds),
     *columns(cell, processor="Processor", date="Date", package="Package"),
     ("Settings", _settings),
     *columns(cell, file="File"),

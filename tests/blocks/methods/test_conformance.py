@@ -17,7 +17,7 @@ import torch
 from learned_schedulers.blocks.dag.counting import count_orders
 from learned_schedulers.blocks.dag.sampling import random_ready
 from learned_schedulers.blocks.method_settings import Entry, entry
-from learned_schedulers.blocks.methods import OK, UNSUPPORTED, Budget, Method, Solution, make, methods, policy
+from learned_schedulers.blocks.methods import OK, UNSUPPORTED, Budget, Method, Solution, faults, make, methods, policy
 from learned_schedulers.blocks.methods.list_scheduling import Priority
 from learned_schedulers.blocks.methods.search import Walk
 from learned_schedulers.blocks.models import ordering_network, ordering_training, pocsnet_training
@@ -25,7 +25,6 @@ from learned_schedulers.blocks.order.methods import GUESS
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.problems.token_blocks import Blocks, token_trie
 from learned_schedulers.blocks.processors import model
-from learned_schedulers.conformance.blocks import faults
 from tests.blocks import real
 from tests.blocks.methods import floors
 from tests.blocks.methods.machines import machine
