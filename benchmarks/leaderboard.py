@@ -18,6 +18,8 @@ FOLDER = Path("reports/leaderboard")
 BOARDS = [
     *(("unseen_real", target) for target in ("bandwidth", "latency", "pcie", "nvlink")),
     *(("placement_unseen", target) for target in ("pcie", "nvlink")),
+    *(("blocks_unseen", target) for target in ("haswell", "atom")),
+    *(("fused_unseen", target) for target in ("v100", "t4", "a100")),
 ]
 SEEDS = [0, 1, 2, 3, 4]
 

@@ -21,7 +21,7 @@ from learned_schedulers.command.explained import explained
 from learned_schedulers.command.settings import settings_of
 from learned_schedulers.files import replacing
 
-_TARGETS = {"graph": "pcie", "block": "haswell", "fusion": "v100"}  # of the kinds of sets, where none is named
+_TARGETS = {"graph": "pcie", "block": "atom", "fusion": "v100"}  # of the kinds of sets, where none is named
 
 
 def main(
@@ -41,7 +41,7 @@ def main(
         str | None,
         typer.Option(
             help="What answers are judged on. Graphs: proxy, noisy, bandwidth, latency, pcie (default) or nvlink; "
-            "placement sets: pcie or nvlink; bandwidth_0.3 has another strength than the frozen one. Blocks: haswell "
+            "placement sets: pcie or nvlink; bandwidth_0.3 has another strength than the frozen one. Blocks: atom "
             "(default) or another processor. Fusion: v100 (default), t4 or a100."
         ),
     ] = None,
@@ -99,7 +99,7 @@ def main(
     learned-schedulers compare --method mypackage:Method --set unseen_real --target bandwidth
     learned-schedulers compare --method mypackage:Method --setting width=2 --set development_real --target pcie
     learned-schedulers compare --method mypackage:Method --budget seconds=1 --peers all --out mine.json
-    learned-schedulers compare --method mypackage:Orders --set blocks_unseen --target atom
+    learned-schedulers compare --method mypackage:Orders --set blocks_unseen --target haswell
     learned-schedulers compare --method mypackage:Fuses --set fused_unseen --target a100
     learned-schedulers compare --set placement_unseen --target nvlink --instances-out graphs
     learned-schedulers compare --set placement_unseen --target nvlink --schedules schedules.json

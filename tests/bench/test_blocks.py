@@ -14,7 +14,9 @@ from learned_schedulers.bench.peers import entrant
 from learned_schedulers.bench.running import of_method, run
 from learned_schedulers.blocks.dag.dependencies import block_dag
 from learned_schedulers.blocks.dag.topology import count_violations
-from learned_schedulers.blocks.processors import model
+from learned_schedulers.blocks.processors import llvm_mca, model
+from learned_schedulers.blocks.processors.settings import Judge
+from learned_schedulers.blocks.read.assembly import gas
 
 
 def blocks(of_set: str = "blocks_unseen") -> list[BlockInstance]:
@@ -57,6 +59,20 @@ def test_orders_cost_no_less_than_the_bound(target: str) -> None:
         if name == "gcc":
             expected = [model.makespans(block.costs(target), block.label[:, None])[0, 0] for block in few]
             assert result.costs[0] == expected
+
+
+@pytest.mark.parametrize("target", PROCESSORS)
+def test_the_judge_agrees_with_llvm_mca(target: str, binary: str) -> None:
+    """On GCC's order and on the order that is shown, of every fourth block."""
+    regions, modelled = [], []
+    for block in blocks()[::4]:
+        orders = np.stack([block.label[0], np.arange(len(block))])
+        modelled += model.makespans(block.costs(target), orders[None])[0].tolist()
+        for order in orders:
+            codes = [block.instructions.codes[row] for row in block.problems.instructions[0][order]]
+            regions.append(gas(b"".join(codes)))
+    simulations = llvm_mca.simulate(regions, Judge(cpu=target, iterations=1), binary)
+    assert np.mean([each.cycles == cycles for each, cycles in zip(simulations, modelled, strict=True)]) > 0.97
 
 
 def test_all_processors_know_all_instructions() -> None:
