@@ -76,7 +76,7 @@ class BlockSet(NamedTuple):
     def has(self, target: str) -> bool:
         return target in self.targets
 
-    def instances(self, rows: list[dict[str, Any]]) -> Iterable[BlockInstance]:
+    def instances(self, rows: list[dict[Any, Any]]) -> Iterable[BlockInstance]:
         codes = [row["code"] for row in rows]
         dags = MemoryDags("single_thread")
         read = dags.conflicts(codes)

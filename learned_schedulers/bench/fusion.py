@@ -58,7 +58,7 @@ class FusionSet(NamedTuple):
     def has(self, target: str) -> bool:
         return target in self.targets
 
-    def instances(self, rows: list[dict[str, Any]]) -> Iterable[FusionInstance]:
+    def instances(self, rows: list[dict[Any, Any]]) -> Iterable[FusionInstance]:
         return (FusionInstance(Graph.from_row(row)) for row in rows)
 
 
@@ -124,25 +124,25 @@ class FusionEntrant(NamedTuple):
     def weights_for(self, target: str) -> Path | None:
         return None
 
-    def attempt(self, instance: FusionInstance, target: str, seed: int) -> Callable[[Budget], Fusion | str]:
-        """The evaluations of the budget are the method's setting of this name. A text: why it is not supported."""
+    def attempt(self, instance: FusionInstance, target: str, seed: int) -> Callable[[Budget], Fusion | Unsupported]:
+        """The evaluations of the budget are the method's setting of this name."""
         problem = instance.on(target)
 
-        def fuse(budget: Budget) -> Fusion | str:
+        def fuse(budget: Budget) -> Fusion | Unsupported:
             rng = np.random.default_rng([seed, *target.encode(), *bytes.fromhex(instance.graph_id)])
             try:
                 return make(allowing(self.entry, budget.evaluations)).fuse(problem, rng)
             except Unsupported as error:
-                return str(error)
+                return error
 
         return fuse
 
-    def arrays(self, answer: Fusion | str) -> tuple[np.ndarray, ...]:
-        return () if isinstance(answer, str) else (answer.plan.kernel,)
+    def arrays(self, answer: Fusion | Unsupported) -> tuple[np.ndarray, ...]:
+        return () if isinstance(answer, Unsupported) else (answer.plan.kernel,)
 
-    def judge(self, answer: Fusion | str, instance: FusionInstance, target: str, budget: Budget) -> Verdict:
-        if isinstance(answer, str):
-            return Verdict(None, 0, (REFUSED, answer))
+    def judge(self, answer: Fusion | Unsupported, instance: FusionInstance, target: str, budget: Budget) -> Verdict:
+        if isinstance(answer, Unsupported):
+            return Verdict(None, 0, (REFUSED, str(answer)))
         problem = instance.on(target)
         if wrong := list(faults(problem, answer)):
             return Verdict(None, 0, (FAILED, "; ".join(wrong)))

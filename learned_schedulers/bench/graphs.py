@@ -86,7 +86,7 @@ class GraphSet(NamedTuple):
         kind, _, strength = target.partition("_")
         return target in self.targets or bool(not self.limited and strength and kind in self.targets)
 
-    def instances(self, rows: list[dict[str, Any]]) -> Iterable[GraphInstance]:
+    def instances(self, rows: list[dict[Any, Any]]) -> Iterable[GraphInstance]:
         for row in rows:
             graph = Graph.from_row(row)
             yield GraphInstance(graph, self._problem(graph), self.limited)

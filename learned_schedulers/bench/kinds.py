@@ -145,6 +145,6 @@ class FrozenSet(Protocol):
         """Whether it has this target."""
         ...
 
-    def instances(self, rows: list[dict[str, Any]]) -> Iterable[Instance]:
+    def instances(self, rows: list[dict[Any, Any]]) -> Iterable[Instance]:
         """The instances of the file's rows. Raises ValueError for a row of another form."""
         ...

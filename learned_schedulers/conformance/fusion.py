@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -135,7 +136,7 @@ def problems_stay_as_they_are(candidate: Candidate) -> Iterator[Failure]:
     """The method does not change the arrays of its problem."""
     name = "drawn 1"
     problem = problems()[name]
-    arrays = {key: array for key, array in problem._asdict().items() if isinstance(array, np.ndarray)}
+    arrays: dict[str, Any] = {key: array for key, array in problem._asdict().items() if isinstance(array, np.ndarray)}
     copy = problem._replace(**{key: array.copy() for key, array in arrays.items()})
     for machine in (None, SEVERAL):
         candidate.fuse(name, copy, machine)

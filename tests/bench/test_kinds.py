@@ -56,7 +56,7 @@ def test_a_result_is_handed_in_and_one_below_the_bound_is_refused(
         ("tests.bench.test_kinds:Fuses", "blocks_unseen", "kind fusion, .*; its sets are fused_development"),
         ("heftier", "blocks_unseen", "no method 'heftier'"),
         ("heftier", "fused_unseen", "'heftier' of fusion"),
-        ("soft_permutation", "blocks_unseen", "needs weights, which `compare` does not have"),
+        ("soft_permutation", "blocks_unseen", "needs tokens, weights, which `compare` does not have"),
     ],
 )
 def test_a_method_enters_sets_of_its_kind_alone(name: str, of_set: str, message: str) -> None:

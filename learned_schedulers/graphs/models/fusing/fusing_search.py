@@ -26,6 +26,7 @@ from learned_schedulers.graphs.models.whole_graph import moves
 from learned_schedulers.graphs.models.whole_graph.search import Learn, advantages
 from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph as Settings
 from learned_schedulers.graphs.problems.groups import drawn_groups
+from learned_schedulers.methods import Unsupported
 
 DEFAULTS: dict[str, Callable[[FusionProblem], Plan]] = {
     "loop_fusion": loop_fusion.plan_of,
@@ -61,7 +62,12 @@ def judged(problem: FusionProblem, levels: np.ndarray) -> Fused:
 
 
 def best_default(problem: FusionProblem) -> Fused:
-    """The best plan of the compilers' rules, expressed by levels (levels_of) and judged again as `judged` does."""
+    """The best plan of the compilers' rules, expressed by levels (levels_of) and judged again as `judged` does.
+
+    Raises Unsupported for a graph without operations, which no search can change.
+    """
+    if problem.n == 0:
+        raise Unsupported("the graph has no operations")
     plans = [rule(problem) for rule in DEFAULTS.values()]
     return min((judged(problem, levels_of(problem, plan)) for plan in plans), key=lambda fused: fused.seconds)
 
