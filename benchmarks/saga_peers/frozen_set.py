@@ -45,7 +45,11 @@ def search(methods: Sequence[str]) -> None:
 
 
 def freeze() -> None:
-    """Put the graphs of the folder among the members of frozen sets, instead of those that are there."""
+    """Put the graphs of the folder among the members of frozen sets, instead of those that are there.
+
+    The copy that strangers compare on follows by `snakemake data/graphs/sets/adversarial_small.parquet` and
+    `python -m benchmarks.bench_instances`.
+    """
     members = pd.read_csv(MEMBERS, dtype=str)
     rows = [
         {"set": SET, "graph_id": graph.graph_id, "name": graph.name, "family": graph.family, "variant": graph.variant}

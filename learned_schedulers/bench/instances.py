@@ -54,6 +54,7 @@ SETS: dict[str, FrozenSet] = {
     "unseen_small": _GRAPHS,
     "unseen_synthetic": _GRAPHS._replace(device=None),
     "paper_sizes": _GRAPHS,
+    "adversarial_small": _GRAPHS,  # the graphs bring run times of devices along, so that links are targets
     "placement_development": _PLACED,  # settings are chosen on it
     "placement_unseen": _PLACED,
 }
