@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and the bytes of files that a user supplies."""
+"""Files that are written whole or not at all; bytes of files that a user supplies, and their words in messages."""
 
 from __future__ import annotations
 
@@ -53,3 +53,8 @@ def content(path: Path, less_than_bytes: int) -> bytes:
         raise ValueError(
             f"{path}: cannot be read: {error.strerror}; name another file, or allow it to be read"
         ) from error
+
+
+def printable(text: str) -> str:
+    """Words of a file as a message may show them, on one line: what is no printable character is its number."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)

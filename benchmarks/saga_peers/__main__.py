@@ -147,9 +147,13 @@ def adversarial_rows(ratios: pd.DataFrame, methods: tuple[str, ...]) -> tuple[li
 
 
 @app.command()
-def search() -> None:
+def search(
+    method: Annotated[list[str] | None, typer.Option(help="Of ours, to search for; otherwise all. Repeatable.")] = None,
+) -> None:
     """Search for the graphs that are worst for our methods, and freeze them: the same graphs in every run."""
-    frozen_set.search()
+    if wrong := sorted({*(method or ())} - {*OURS}):
+        raise typer.BadParameter(f"there is no method {wrong[0]}; there are {', '.join(OURS)}")
+    frozen_set.search(method or [*OURS])
 
 
 @app.command()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +27,10 @@ MEMBERS = FROZEN / "graph_members.csv"
 SEED, WALKS = 0, 4  # walks of the search for each method
 
 
-def search() -> None:
-    """Write the worst graph of every walk, `<method>_<walk>.json`, and the hashes of all of them."""
-    for number, method in enumerate(OURS):
+def search(methods: Sequence[str]) -> None:
+    """Write the worst graph of every walk for these methods, `<method>_<walk>.json`; then freeze the whole folder."""
+    for method in methods:
+        number = list(OURS).index(method)
         for walk in tqdm(range(WALKS), desc=method):
             seed = [SEED, number, walk]
             ratio, instance = worst(
@@ -44,7 +45,11 @@ def search() -> None:
 
 
 def freeze() -> None:
-    """Put the graphs of the folder among the members of frozen sets, instead of those that are there."""
+    """Put the graphs of the folder among the members of frozen sets, instead of those that are there.
+
+    The copy that strangers compare on follows by `snakemake data/graphs/sets/adversarial_small.parquet` and
+    `python -m benchmarks.bench_instances`.
+    """
     members = pd.read_csv(MEMBERS, dtype=str)
     rows = [
         {"set": SET, "graph_id": graph.graph_id, "name": graph.name, "family": graph.family, "variant": graph.variant}

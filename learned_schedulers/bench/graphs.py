@@ -104,6 +104,7 @@ SETS = (
     GraphSet("unseen_small"),
     GraphSet("unseen_synthetic", device=None),
     GraphSet("paper_sizes"),
+    GraphSet("adversarial_small"),  # the graphs bring run times of devices along, so that links are targets
     GraphSet("placement_development", limited=True),  # settings are chosen on it
     GraphSet("placement_unseen", limited=True),
 )

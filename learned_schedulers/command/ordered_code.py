@@ -18,9 +18,10 @@ from learned_schedulers.blocks.before_allocation.ordering import Compiled, compi
 from learned_schedulers.blocks.before_allocation.proof import NotProven, prove
 from learned_schedulers.blocks.before_allocation.searched import Cycles, Limits, Searched
 from learned_schedulers.blocks.read.document import Fault
-from learned_schedulers.blocks.read.unreadable import Unreadable, printable
+from learned_schedulers.blocks.read.unreadable import Unreadable
 from learned_schedulers.blocks.run.oracle import OracleError
 from learned_schedulers.command.results import STANDARD, Result, result_of, write
+from learned_schedulers.files import printable
 
 Form = Literal["ll", "bc", "s", "o"]
 _FORMS: tuple[Form, ...] = ("ll", "bc", "s", "o")

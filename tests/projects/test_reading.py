@@ -163,6 +163,8 @@ def test_best_known_values_of_both_forms(tmp_path: Path) -> None:
         ("instance,best_known\na,9..5\n", "line 2: the lower bound 9 is above 5"),
         ("instance,best_known\na,-5\n", "line 2: '-5' is no makespan"),
         ("instance,best_known\na\n", "line 2: '..' is no makespan"),
+        ("instance,best_known\na,5\na.sm,5\na,6\n", "line 4: 'a' has another value above; correct the line"),
+        ("instance,best_known\n,5\n", "line 2: there is no name of an instance"),
         ("", "line 1: the columns are"),
     ],
 )

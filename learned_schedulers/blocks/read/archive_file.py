@@ -16,7 +16,8 @@ from learned_schedulers.blocks.read.document import CodeBlock, Fault
 from learned_schedulers.blocks.read.elf_file import ElfDocument, read_object
 from learned_schedulers.blocks.read.forms import Forms
 from learned_schedulers.blocks.read.sources import ELF_MAGIC
-from learned_schedulers.blocks.read.unreadable import Unreadable, printable
+from learned_schedulers.blocks.read.unreadable import Unreadable
+from learned_schedulers.files import printable
 
 MAGIC = b"!<arch>\n"
 _THIN = b"!<thin>\n"

@@ -30,7 +30,8 @@ from learned_schedulers.blocks.read.elf_symbols import WITHOUT_BOUNDS, Symbols
 from learned_schedulers.blocks.read.forms import Forms
 from learned_schedulers.blocks.read.reorder import reordered
 from learned_schedulers.blocks.read.terminators import terminators
-from learned_schedulers.blocks.read.unreadable import Unreadable, printable
+from learned_schedulers.blocks.read.unreadable import Unreadable
+from learned_schedulers.files import printable
 
 _OFFSET_BYTES = 8  # of a relocation's place, at the begin of its entry
 _NO_SIZE = "nothing says where it ends"

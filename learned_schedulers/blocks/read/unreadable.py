@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-
-def printable(name: str) -> str:
-    """A name from a file as it may be shown: what is no printable character is written as its number."""
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in name)
+from learned_schedulers.files import printable
 
 
 class Unreadable(ValueError):

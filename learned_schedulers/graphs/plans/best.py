@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from learned_schedulers.files import printable
 from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.devices.targets import Target, proxy
 from learned_schedulers.graphs.method_settings import graph_entry
@@ -201,7 +202,7 @@ def why_nothing_fits(problem: Problem, names: Sequence[str], groups: np.ndarray 
     device_memory = f"a device has {problem.memory / 1e9:.6g} GB"
     i = int(least.argmax())
     if least[i] > problem.memory:
-        need = f"operation {names[i]} needs {least[i] / 1e9:.6g} GB for its inputs, result and weights"
+        need = f"operation {printable(names[i])} needs {least[i] / 1e9:.6g} GB for its inputs, result and weights"
         return f"{need}, but {device_memory}; give more --memory"
     total, room = problem.weights.sum(), problem.memory * problem.devices
     if total > room:

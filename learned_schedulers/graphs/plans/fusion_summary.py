@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from learned_schedulers.files import printable
 from learned_schedulers.graphs.compilers.kinds import Loop, loop
 from learned_schedulers.graphs.plans.fusions import GO, SEPARATE, Fusion, Kernel, best_of, best_rule, evaluations
 from learned_schedulers.graphs.plans.summary import aligned, megabytes, milliseconds, ratio
@@ -79,6 +80,6 @@ def _row(label: str, kernels: Sequence[Kernel]) -> tuple[str, ...]:
 
 
 def _listed(operations: Sequence[int], names: Sequence[str]) -> str:
-    shown = [names[i] for i in operations[:_SHOWN_NAMES]]
+    shown = [printable(names[i]) for i in operations[:_SHOWN_NAMES]]
     more = len(operations) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more else "")

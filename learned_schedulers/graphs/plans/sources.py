@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from learned_schedulers.files import printable
 from learned_schedulers.graphs.devices.number_rates import rates_of
 from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, DeviceName, Link, LinkName
 from learned_schedulers.graphs.devices.targets import linked
@@ -166,8 +167,8 @@ def _profiled(path: Path) -> Source:
     if not workload.supported.all():
         first = int(np.flatnonzero(~workload.supported)[0])
         raise ValueError(
-            f"{path}: node {names[first]} only runs on CPUs (supportedOnFpga), but all devices must be identical here; "
-            "remove such nodes"
+            f"{path}: node {printable(names[first])} only runs on CPUs (supportedOnFpga), but all devices must be "
+            "identical here; remove such nodes"
         )
     if workload.accelerators < 1:
         raise ValueError(f"{path}: maxFPGAs is {workload.accelerators}; there must be at least one device")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from learned_schedulers.files import printable
 from learned_schedulers.graphs.problems.problem import Edges
 from learned_schedulers.graphs.read.topology import topological_order
 
@@ -147,7 +148,7 @@ def graph(
     finite, an edge to or from an operation that does not exist, a cycle.
     """
     n = len(operations.kinds)
-    labels = [str(label) for label in operations.labels] if len(operations.labels) else [str(i) for i in range(n)]
+    labels = [printable(str(label)) for label in (operations.labels if len(operations.labels) else range(n))]
     seconds = np.zeros(0) if operations.seconds is None else np.asarray(operations.seconds, np.float64)
     costs = {
         "flops": np.asarray(operations.flops, np.float64),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from learned_schedulers.files import content
+from learned_schedulers.files import content, printable
 
 _LARGEST = 2**28  # bytes of a file; a workload of 100,000 nodes takes a tenth of them
 _NAMES = ("id", "name", "sourceId", "destId", "source", "target")  # keys that say which part of a list has the fault
@@ -28,8 +29,21 @@ def json_of(path: Path) -> object:
     file_content = content(path, _LARGEST)
     try:
         return json.loads(file_content)
-    except (ValueError, RecursionError) as error:
+    except json.JSONDecodeError as error:
         raise ValueError(f"{path}: this is not complete JSON: {error}; write the file again") from error
+    except RecursionError as error:
+        raise ValueError(f"{path}: brackets are nested too deeply; write the file again") from error
+    except UnicodeDecodeError as error:
+        line = _line(error.object, error.start)
+        raise ValueError(f"{path}, line {line}: this is not UTF-8: {error.reason}; write the file again") from error
+    except ValueError as error:  # Python converts no integer of so many digits
+        number = re.search(rb"\d{1000,}", file_content)
+        line = _line(file_content, number.start() if number else 0)
+        raise ValueError(f"{path}, line {line}: a number has too many digits; correct it") from error
+
+
+def _line(file_content: bytes, position: int) -> int:
+    return file_content.count(b"\n", 0, position) + 1
 
 
 def checked(kind: type[Kind], parsed: object, path: Path) -> Kind:
@@ -38,7 +52,8 @@ def checked(kind: type[Kind], parsed: object, path: Path) -> Kind:
         return kind.model_validate(parsed)
     except ValidationError as error:
         fault = error.errors()[0]
-        raise ValueError(f"{path}: {_location(parsed, fault['loc'])}: {fault['msg']}; correct it") from error
+        reason = fault["msg"].partition(" or instance of ")[0]  # a class of ours, which no file has
+        raise ValueError(f"{path}: {printable(_location(parsed, fault['loc']))}: {reason}; correct it") from error
 
 
 def _location(parsed: object, keys: tuple[int | str, ...]) -> str:

@@ -10,7 +10,6 @@ here; nothing of the file runs as code. flops: FLOPs; read, written: bytes; what
 from __future__ import annotations
 
 import ast
-import json
 import math
 import operator
 import re
@@ -18,9 +17,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from learned_schedulers.files import content
+from learned_schedulers.graphs.read.json_files import json_of
 
-_LARGEST = 2**20  # bytes of a file
 _LONGEST = 300  # parts of a formula
 _KEYS = ("flops", "read", "written")
 _OPERATORS: dict[type[ast.AST], Callable[[float, float], float]] = {
@@ -61,10 +59,7 @@ class OwnCost:
 
 def read_costs(path: Path) -> dict[str, OwnCost]:
     """The costs of a file by operator. Raises ValueError that names file, operator and remedy."""
-    try:
-        file = json.loads(content(path, _LARGEST))
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(f"{path}: this is not complete JSON: {error}; write the file again") from error
+    file = json_of(path)
     if not isinstance(file, dict):
         raise ValueError(f'{path}: write the operators by name: {{"mine::product": {{"flops": "2 * in0 * in1[1]"}}}}')
     costs = {}

@@ -12,6 +12,7 @@ are B's input files. Files that no task writes are on every device from the star
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -79,7 +80,8 @@ def read_workflow(path: Path, parsed: object) -> TaskGraph:
     if len(numbers) < len(names):
         twice = next(name for number, name in enumerate(names) if numbers[name] != number)
         raise ValueError(f"{path}: the id {twice!r} belongs to more than one task; give each task a different id")
-    numbers = {task.name: number for number, task in enumerate(tasks) if task.name} | numbers
+    named = Counter(task.name for task in tasks)  # a name is a reference where it belongs to one task alone
+    numbers = {task.name: number for number, task in enumerate(tasks) if task.name and named[task.name] == 1} | numbers
     seconds = _seconds(path, tasks, names, workflow.execution)
     sizes = {file.name: file.sizeInBytes for file in specification.files}
     sizes |= {file.name: file.sizeInBytes for task in tasks for file in task.files}

@@ -51,7 +51,10 @@ def read_best_known(path: Path) -> dict[str, BestKnown]:
     try:
         for row in rows:
             words = row.get("best_known") or f"{row.get('lower_bound') or ''}..{row.get('upper_bound') or ''}"
-            values[_stem(row["instance"] or "")] = _interval(path, rows.line_num, words)
+            name, value = _stem(row["instance"] or ""), _interval(path, rows.line_num, words)
+            if not name or values.setdefault(name, value) != value:
+                reason = f"{name[:40]!r} has another value above" if name else "there is no name of an instance"
+                raise Unreadable(path, rows.line_num, reason, "correct the line, or delete it")
     except csv.Error as error:
         raise Unreadable(path, rows.line_num, f"this is no line of a table: {error}", "correct it") from error
     return values

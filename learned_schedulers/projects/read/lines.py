@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from learned_schedulers.files import content
+from learned_schedulers.files import content, printable
 
 _LARGEST = 2**26  # bytes of a file
 _DIGITS = 18  # of an integer; more would not fit into 64 bits
@@ -16,8 +16,7 @@ class Unreadable(ValueError):
 
     def __init__(self, path: Path, line: int | None, reason: str, remedy: str) -> None:
         place = f"{path}" if line is None else f"{path}, line {line}"
-        text = f"{place}: {reason}; {remedy}"
-        super().__init__("".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text))
+        super().__init__(printable(f"{place}: {reason}; {remedy}"))
 
 
 class Line(NamedTuple):

@@ -1,4 +1,4 @@
-"""The page `outside`: its table, figure and template."""
+"""The page `outside`: its tables, figures and templates."""
 
 from pipeline.lab.page.pages import Page
 
@@ -8,6 +8,6 @@ PAGE = Page(
     short="instances of others",
     title="Instances of others",
     question="How far are our methods from the best makespans known of instances of others?",
-    experiments=("outside_instances", "saga_peers"),
-    sections=("gaps",),
+    experiments=("outside_instances", "saga_peers", "mutated_instances"),
+    sections=("gaps", "saga", "mutated"),
 )
