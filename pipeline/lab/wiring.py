@@ -14,6 +14,7 @@ RANKS: dict[str, int] = {
     "files": 0,
     "section": 0,
     "public": 0,
+    "kernel_arrays": 0,
     "outside_methods": 0,
     "method_files": 1,
     "methods": 1,
