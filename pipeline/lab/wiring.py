@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +14,7 @@ RANKS: dict[str, int] = {
     "files": 0,
     "section": 0,
     "public": 0,
+    "kernel_arrays": 0,
     "outside_methods": 0,
     "method_files": 1,
     "methods": 1,
@@ -106,6 +108,14 @@ def _path(module: str) -> Path | None:
     return None
 
 
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All statements below a node. No expression contains one, and most nodes are expressions."""
+    for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for statement in getattr(node, block, ()):
+            yield statement
+            yield from _statements(statement)
+
+
 @cache
 def imports(path: Path) -> frozenset[str]:
     """Names of the repository's modules that the file imports, by absolute imports anywhere in it.
@@ -113,7 +123,7 @@ def imports(path: Path) -> frozenset[str]:
     Files must not change while this process runs.
     """
     modules: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+    for node in _statements(ast.parse(path.read_text(), str(path))):
         if isinstance(node, ast.Import):
             modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:

@@ -111,7 +111,7 @@ stop() {
         local pid
         pid=$(cat "$folder/$daemon.pid")
         kill "$pid"
-        for _ in $(seq 50); do kill -0 "$pid" 2> /dev/null || break; sleep 0.1; done
+        for _ in $(seq 50); do runs $daemon || break; sleep 0.1; done  # who started it may not have taken note of its end
         kill -9 "$pid" 2> /dev/null || true
         rm -f "$folder/$daemon.pid"
     done

@@ -88,7 +88,7 @@ def test_bars_on_a_terminal(folder: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("verb", ["explain", "split"])  # of blocks, and of graphs: one hook serves all verbs
+@pytest.mark.parametrize("verb", ["check", "split"])  # of blocks, and of graphs: one hook serves all verbs
 def test_the_first_compilation_is_announced_once(verb: str, folder: Path) -> None:
     cold = os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache")}
     times = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from learned_schedulers.blocks.dag.linear_extensions import LARGEST, count_ragged
+from learned_schedulers.kernel_arrays import read_only
 
 SMALL = 20  # instructions: up to this length every count is exact
 STATES = 1000  # subsets per longer block: 99.8% of all blocks are exact, in 6 microseconds each; with 500, 99.7% in 5
@@ -22,15 +23,14 @@ def count_orders(
     bound.
     Raises ValueError for more than 64 instructions, an edge outside its block, or a cycle.
     """
-    lengths = np.ascontiguousarray(n_instructions, np.int64)
-    offsets = np.ascontiguousarray(offsets, np.int64)
-    before, after = (np.ascontiguousarray(endpoints, np.uint8) for endpoints in (before, after))
+    lengths, offsets = (np.asarray(numbers, np.int64) for numbers in (n_instructions, offsets))
+    before, after = (np.asarray(endpoints, np.uint8) for endpoints in (before, after))
     if len(lengths) and lengths.max() > LARGEST:
         raise ValueError(f"block {lengths.argmax()} has {lengths.max()} instructions; at most {LARGEST} can be counted")
     if len(before) and (np.maximum(before, after) >= np.repeat(lengths, np.diff(offsets))).any():
         raise ValueError("an edge ends outside its block; build the DAGs again")
     counts, exact = np.empty(len(lengths)), np.empty(len(lengths), bool)
-    ragged = (offsets, before, after, lengths)
+    ragged = read_only((offsets, before, after, lengths))
     cyclic = count_ragged(np.arange(len(lengths)), *ragged, states, counts, exact)
     if cyclic >= 0:
         raise ValueError(f"the dependencies of block {cyclic} have a cycle: there is no legal order")

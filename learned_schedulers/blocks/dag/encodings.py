@@ -15,6 +15,7 @@ from numba import njit
 from learned_schedulers.blocks.dag.dependencies import EffectsTable, tabulate
 from learned_schedulers.blocks.dag.effects import Effects, effects
 from learned_schedulers.blocks.read.forms import Forms
+from learned_schedulers.kernel_arrays import read_only
 
 
 class Encoded(NamedTuple):
@@ -104,5 +105,7 @@ class Encodings:
         if len(bad_blocks):
             digits = code[offsets[bad_blocks[0]] : offsets[bad_blocks[0] + 1]].tobytes().hex()
             raise ValueError(f"block {bad_blocks[0]} is not made of whole instructions: {digits}")
-        displacement = _displacements(code, offsets, addresses, decoded.form, decoded.first, self._forms.facts)
+        displacement = _displacements(
+            *read_only((code, offsets, addresses)), decoded.form, decoded.first, self._forms.facts
+        )
         return Encoded(self._table, encoding, displacement, decoded.first)

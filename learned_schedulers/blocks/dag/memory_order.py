@@ -41,6 +41,7 @@ from learned_schedulers.blocks.dag import conflicts as columns
 from learned_schedulers.blocks.dag.dependencies import Conflicts, EffectsTable, find_conflicts
 from learned_schedulers.blocks.dag.encodings import Encodings
 from learned_schedulers.blocks.read.forms import Decoded, Forms
+from learned_schedulers.kernel_arrays import read_only
 
 MemoryOrder = Literal["tso", "precise", "single_thread"]
 
@@ -235,10 +236,11 @@ def _ordered(
     """Conflicts with those that the order of memory and what does not move add."""
     if memory == "single_thread" and not fixed.any():
         return direct
-    arrays = _add(
+    blocks = (
         direct.offsets, direct.before, direct.after, direct.kinds, table.writes, table.accesses, table.n_accesses,
-        rows, first, marks, fixed, divides, memory != "single_thread", memory == "precise",
+        rows, first, marks, fixed, divides,
     )  # fmt: skip
+    arrays = _add(*read_only(blocks), memory != "single_thread", memory == "precise")
     return Conflicts(*arrays)
 
 

@@ -132,7 +132,7 @@ class Encodings:
 
 def encoded(frame: pd.DataFrame) -> Encodings:
     """The arrays of table `encodings`."""
-    return _arrays(list(frame.tokens), frame[list(COMPARED)].to_numpy(np.int64))
+    return _arrays(list(frame.tokens), np.ascontiguousarray(frame[list(COMPARED)], np.int64))
 
 
 def of_described(described: list[Described]) -> Encodings:

@@ -12,6 +12,7 @@ from numba import njit
 from learned_schedulers.blocks.problems.instructions import ADDRESS, FIRST_REGISTER, RIP_ADDRESS
 from learned_schedulers.blocks.problems.relations import PAIR, address_category, same_category
 from learned_schedulers.blocks.read.leaks import MOST_FOLLOWING as MOST
+from learned_schedulers.kernel_arrays import read_only
 
 # Features of a pair (instruction of the block, instruction behind it): name -> number of categories.
 OUTSIDE = {
@@ -34,7 +35,7 @@ def outside_relations(instructions: np.ndarray, behind: np.ndarray, compared: np
     """
     count = behind.shape[1]
     categories = np.zeros((*instructions.shape, count, len(OUTSIDE)), np.int64)
-    _relate(instructions, behind, compared, categories)
+    _relate(*read_only((np.asarray(instructions, np.int32), behind, compared)), categories)
     categories[..., _PLACE] = np.arange(count)
     return categories + _STARTS
 

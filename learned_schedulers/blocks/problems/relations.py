@@ -24,6 +24,7 @@ from learned_schedulers.blocks.problems.instructions import (
     SECOND_REGISTER,
 )
 from learned_schedulers.blocks.problems.problems import Problems
+from learned_schedulers.kernel_arrays import read_only
 
 # Features of an instruction: name -> number of categories; the last one includes all greater numbers.
 NODE = {
@@ -78,7 +79,8 @@ def relations(problems: Problems, compared: np.ndarray) -> Relations:
         pairs=np.zeros((size, n, n, len(PAIR)), np.int64),
         heights=np.zeros((size, n), np.int64),
     )
-    _relate(problems.precedes, problems.conflicts, problems.latencies, problems.instructions, compared, related)
+    shown = (problems.precedes, problems.conflicts, problems.latencies, problems.instructions, compared)
+    _relate(*read_only(shown), related)
     np.minimum(related.nodes, _NODE_SIZES - 1, out=related.nodes)
     np.add(related.nodes, _NODE_STARTS, out=related.nodes)
     np.add(related.pairs, _PAIR_STARTS, out=related.pairs)

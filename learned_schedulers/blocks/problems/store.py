@@ -12,6 +12,7 @@ from learned_schedulers.blocks.dag.dependencies import Conflicts
 from learned_schedulers.blocks.dag.memory_order import BlockConflicts
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.read.leaks import MOST_FOLLOWING as MOST
+from learned_schedulers.kernel_arrays import read_only
 
 if TYPE_CHECKING:  # the console command starts without it
     import pyarrow as pa
@@ -80,9 +81,8 @@ class BlockStore:
             following=self.following[rows],
         )
         _show(
-            rows,
-            np.ascontiguousarray(order),
-            _Blocks(self.first, self.instructions, self.latencies, self.reduced, self.implied),
+            *read_only((rows, np.asarray(order, np.int16))),
+            read_only(_Blocks(self.first, self.instructions, self.latencies, self.reduced, self.implied)),
             _Shown(shown.precedes, shown.latencies, shown.conflicts, shown.instructions),
         )
         return shown

@@ -15,6 +15,8 @@ import numpy as np
 from iced_x86 import Code, Code_, ConstantOffsets, Decoder, FlowControl, Instruction, Mnemonic, OpKind
 from numba import njit
 
+from learned_schedulers.kernel_arrays import read_only
+
 LONGEST = 15  # bytes of an instruction
 _MOST_NODES = 1 << 16  # of the tree, 1 KiB each; only bytes that are not code need so many
 _UNKNOWN = 0  # in the tree; a positive entry is the next node, a negative one the form -1 - entry
@@ -172,9 +174,10 @@ class Forms:
         first = np.zeros(len(begin) + 1, np.int64)
         whole = np.ones(len(begin), bool)
         range_index, offset, count = 0, int(begin[0]) if len(begin) else 0, 0
+        ranges = read_only((code, begin, end))
         while True:
             range_index, offset, count = _walk(
-                code, begin, end, self._tree, self.facts, range_index, offset, count, form, first, whole
+                *ranges, self._tree, self.facts, range_index, offset, count, form, first, whole
             )
             if range_index == len(begin):
                 return Decoded(form[:count], first, whole)

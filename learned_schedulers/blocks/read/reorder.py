@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from learned_schedulers.blocks.read.forms import Decoded
+from learned_schedulers.kernel_arrays import read_only
 
 
 def reordered(
@@ -18,9 +19,8 @@ def reordered(
     (B,) bool: false for a block that keeps its original code, because a displacement does not fit in the new order.
     """
     reordered_code, fits = code.copy(), np.ones(len(begin), bool)
-    _reorder(
-        code, begin, decoded.form, decoded.first, facts, np.ascontiguousarray(order, np.int64), reordered_code, fits
-    )
+    blocks = (code, begin, decoded.form, decoded.first, facts, np.asarray(order, np.int64))
+    _reorder(*read_only(blocks), reordered_code, fits)
     return reordered_code, fits
 
 

@@ -10,6 +10,7 @@ from learned_schedulers.graphs.compilers.kinds import GATHERS, Loop, is_expensiv
 from learned_schedulers.graphs.compilers.rates import Rates
 from learned_schedulers.graphs.problems.problem import Edges
 from learned_schedulers.graphs.read.graph import Graph
+from learned_schedulers.kernel_arrays import read_only
 
 ELEMENT_BYTES = 4  # float32, as in all exported graphs
 
@@ -83,18 +84,20 @@ def fusion_problem(graph: Graph, rates: Rates) -> FusionProblem:
     readers = np.repeat(np.arange(n), np.diff(parents.offsets))
     from_parents = np.bincount(readers, written[parents.targets], n)
     share = np.minimum(1.0, np.divide(read, from_parents, out=np.ones(n), where=from_parents > 0))
-    return FusionProblem(
-        loops=loops,
-        expensive=expensive,
-        elsewhere=np.array([reads_elsewhere(kind) for kind in kinds], bool),
-        space=space,
-        computing=space / rate,
-        own_read=np.maximum(read - from_parents, 0.0),
-        written=written,
-        parent_offsets=parents.offsets,
-        parents=parents.targets,
-        parent_bytes=written[parents.targets] * share[readers],
-        child_offsets=graph.children.offsets,
-        children=graph.children.targets,
-        machine=MachineCosts.of(rates),
+    return read_only(
+        FusionProblem(
+            loops=loops,
+            expensive=expensive,
+            elsewhere=np.array([reads_elsewhere(kind) for kind in kinds], bool),
+            space=space,
+            computing=space / rate,
+            own_read=np.maximum(read - from_parents, 0.0),
+            written=written,
+            parent_offsets=parents.offsets,
+            parents=parents.targets,
+            parent_bytes=written[parents.targets] * share[readers],
+            child_offsets=graph.children.offsets,
+            children=graph.children.targets,
+            machine=MachineCosts.of(rates),
+        )
     )

@@ -62,7 +62,7 @@ class Lead:
         if reluctance is None:
             reluctance = 0.3 if np.isfinite(problem.memory) else 0.0
         urgency = (1 - by_number) * ranks + by_number * (1 - np.arange(n) / max(n, 1))
-        return Lead(urgency, np.full(n, reluctance))
+        return Lead(urgency, np.full(n, reluctance, float))
 
 
 def earliest_finish(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
@@ -183,7 +183,8 @@ def _insert(
     n_gaps = n_devices
     placement[:] = OPEN  # the first reader of a shared weight may come later than others
     for i in sequence:
-        best_start, best_score, best_device, best_gap, best_after = 0.0, np.inf, -1, -1, -1
+        # A mere -1 would be a literal, for which numba would compile `occupy` once more.
+        best_start, best_score, best_device, best_gap, best_after = 0.0, np.inf, np.int64(-1), -1, -1
         least_excess, best_weights = np.inf, 0.0
         for device in range(n_devices):
             if devices[i] != OPEN and devices[i] != device:

@@ -10,6 +10,7 @@ from numba import njit
 
 from learned_schedulers.graphs.devices.simulator import run
 from learned_schedulers.graphs.problems.problem import GraphArrays, Problem
+from learned_schedulers.kernel_arrays import read_only
 
 
 @dataclass(frozen=True)
@@ -52,14 +53,14 @@ def evaluated(problem: Problem, orders: np.ndarray, placements: np.ndarray) -> E
     orders, placements = (np.ascontiguousarray(values, np.int32) for values in (orders, placements))
     graph = problem.arrays
     ends = np.full(placements.shape, np.nan)
-    fault = run(graph, graph.seconds, problem.devices, orders, placements, ends)
+    fault = run(graph, graph.seconds, problem.devices, *read_only((orders, placements)), ends)
     if fault >= 0:
         raise ValueError(f"schedule {fault // len(problem)} is not valid: the fault is in slot {fault % len(problem)}")
     readers = problem.parts.readers
     parts = _Parts(problem.parts.owners, problem.parts.sizes, readers.offsets, readers.targets, problem.parts.lasting)
-    shared = (problem.shared.weights, problem.shared.sizes)
+    needs = read_only((parts, problem.weights, (problem.shared.weights, problem.shared.sizes)))
     peaks = np.zeros((len(placements), problem.devices))
-    _peaks(graph, parts, problem.weights, shared, problem.same_time, placements, ends, peaks)
+    _peaks(graph, *needs, problem.same_time, placements, ends, peaks)
     return Evaluated(orders, placements, ends.max(1, initial=0.0), ends, peaks, problem.memory)
 
 

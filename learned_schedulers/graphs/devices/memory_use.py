@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 
 from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.kernel_arrays import read_only
 
 
 class Needs(NamedTuple):
@@ -35,18 +36,20 @@ class Needs(NamedTuple):
         """The needs of a problem's operations."""
         numbers, parts, shared = np.arange(len(problem) + 1), problem.parts, problem.shared
         by_reader = np.argsort(parts.readers.targets, kind="stable")
-        return Needs(
-            float(problem.memory),
-            np.asarray(problem.weights, float),
-            np.searchsorted(parts.owners, numbers).astype(np.int64),
-            np.asarray(parts.sizes, float),
-            parts.lasting,
-            np.diff(parts.readers.offsets).astype(np.int64),
-            np.asarray(parts.owners, np.int64),
-            np.searchsorted(parts.readers.targets[by_reader], numbers).astype(np.int64),
-            parts.readers.sources[by_reader].astype(np.int64),
-            shared.weights,
-            shared.sizes,
+        return read_only(
+            Needs(
+                float(problem.memory),
+                np.asarray(problem.weights, float),
+                np.searchsorted(parts.owners, numbers).astype(np.int64),
+                np.asarray(parts.sizes, float),
+                parts.lasting,
+                np.diff(parts.readers.offsets).astype(np.int64),
+                np.asarray(parts.owners, np.int64),
+                np.searchsorted(parts.readers.targets[by_reader], numbers).astype(np.int64),
+                parts.readers.sources[by_reader].astype(np.int64),
+                shared.weights,
+                shared.sizes,
+            )
         )
 
 

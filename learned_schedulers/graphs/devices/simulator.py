@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 
 from learned_schedulers.graphs.problems.problem import GraphArrays, Problem
+from learned_schedulers.kernel_arrays import read_only
 
 
 def makespans(problem: Problem, orders: np.ndarray, placements: np.ndarray) -> np.ndarray:
@@ -38,8 +39,9 @@ def _simulated(problem: Problem, orders: np.ndarray, placements: np.ndarray) -> 
             f"orders {orders.shape} and placements {placements.shape} of {shape[1]} operations; both must be {shape}"
         )
     ends = np.full(shape, np.nan)
-    arrays = [np.ascontiguousarray(values, np.int32) for values in (orders, placements)]
-    fault = run(problem.arrays, problem.seconds, problem.devices, arrays[0], arrays[1], ends)
+    graph = problem.arrays
+    schedules = read_only((np.asarray(orders, np.int32), np.asarray(placements, np.int32)))
+    fault = run(graph, graph.seconds, problem.devices, *schedules, ends)
     if fault >= 0:
         raise ValueError(_reason(problem, *divmod(fault, shape[1]), orders, placements))
     return ends

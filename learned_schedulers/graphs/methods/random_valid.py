@@ -25,9 +25,9 @@ class RandomValid:
         began = time.perf_counter()
         shape = (budget.proposals, len(problem))
         orders = np.empty(shape, np.int32)
-        children, waiting = problem.children, np.diff(problem.parents.offsets)
+        graph, waiting = problem.arrays, np.diff(problem.parents.offsets)
         for order in orders:  # numbers for one schedule at a time: they take more memory than its order
-            _draw(children.offsets, children.targets, waiting, rng.random(len(problem)), order)
+            _draw(graph.child_offsets, graph.children, waiting, rng.random(len(problem)), order)
         placements = rng.integers(0, problem.devices, shape, np.int32)
         return proposed(Target((problem,)), orders, placements, began)
 

@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 
 from learned_schedulers.graphs.problems.problem import Edges
+from learned_schedulers.kernel_arrays import read_only
 
 
 def drawn_groups(
@@ -25,7 +26,7 @@ def drawn_groups(
     n = len(classes)
     labels, counts = np.empty((len(chances), n), np.int64), np.empty(len(chances), np.int64)
     uniforms = rng.random((len(chances), len(edges.targets)), np.float32)
-    _join(edges.offsets, edges.targets, classes, chances, uniforms, labels, counts)
+    _join(*read_only((edges.offsets, edges.targets, classes)), chances, uniforms, labels, counts)
     return labels, counts
 
 

@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from learned_schedulers.kernel_arrays import read_only
+
 
 @dataclass(frozen=True)
 class Edges:
@@ -164,31 +166,33 @@ class Problem:
         """(n,) seconds until the result of each operation is on another device."""
         return self.transfers.slope * self.sizes + self.transfers.delay
 
-    @property
+    @cached_property
     def arrays(self) -> GraphArrays:
         """The operations and edges for compiled code."""
         parents, children, shared = self.parents, self.children, self.shared
-        return GraphArrays(
-            parents.offsets,
-            parents.targets,
-            children.offsets,
-            children.targets,
-            self.seconds,
-            self.delays,
-            np.searchsorted(shared.readers, np.arange(len(self) + 1)).astype(np.int32),
-            shared.firsts.astype(np.int32),
-            self.transfers.slope * shared.sizes + self.transfers.delay,
+        return read_only(
+            GraphArrays(
+                parents.offsets,
+                parents.targets,
+                children.offsets,
+                children.targets,
+                self.seconds,
+                self.delays,
+                np.searchsorted(shared.readers, np.arange(len(self) + 1)).astype(np.int32),
+                shared.firsts.astype(np.int32),
+                self.transfers.slope * shared.sizes + self.transfers.delay,
+            )
         )
 
     @cached_property
     def tails(self) -> np.ndarray:
         """(n,) seconds from an operation's start to the end of the longest path that starts with it."""
-        return _tails(self.children.offsets, self.children.targets, self.seconds)
+        return _tails(*read_only((self.children.offsets, self.children.targets, self.seconds)))
 
     @cached_property
     def heads(self) -> np.ndarray:
         """(n,) seconds of the longest path before an operation: no schedule starts it earlier."""
-        return _heads(self.parents.offsets, self.parents.targets, self.seconds)
+        return _heads(*read_only((self.parents.offsets, self.parents.targets, self.seconds)))
 
     @property
     def critical_path(self) -> float:

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 import torch
 
-from learned_schedulers.graphs.plans import turns
+from learned_schedulers.graphs.plans import module_run, turns
 from learned_schedulers.graphs.plans.beside_plain import measured_text, predicted_text
 from learned_schedulers.graphs.plans.module_export import source_of, trace_with_weights
 from learned_schedulers.graphs.plans.module_operations import Operations
 from learned_schedulers.graphs.plans.module_run import timed_in_turns
 from learned_schedulers.graphs.plans.module_work import RunModule
-from learned_schedulers.graphs.plans.turns import PLAN, DifferentResults, Turns, difference
+from learned_schedulers.graphs.plans.turns import PATIENCE, PLAN, DifferentResults, Turns, difference
 from learned_schedulers.graphs.read.export import Way
 from learned_schedulers.graphs.read.module_memory import Optimiser
 from learned_schedulers.graphs.read.node_costs import Prices
+from learned_schedulers.graphs.run.pair import Pair
 
 needs_two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="schedules are executed on two cores")
 
@@ -130,11 +132,24 @@ CASES = [  # class, inputs, whether it is a training step, tensors to compare
 ]
 
 
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    """Two processes that run the tasks of all tests, for they import torch for longer than a task takes.
+
+    The command's tests (tests/command/test_graph_run.py) start those of their own.
+    """
+    folder = tmp_path_factory.mktemp("kinds")
+    (folder / "run_kinds.py").write_text(MODULES)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        with Pair(PATIENCE) as processes:
+            yield processes
+
+
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "run_kinds.py").write_text(MODULES)
+def folder(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "run_kinds", raising=False)
+    monkeypatch.setattr(module_run, "Pair", lambda _: nullcontext(pair))
     monkeypatch.setattr(turns, "_LEAST_ROUNDS", 1)
     monkeypatch.setattr(turns, "_BUDGET", 0.0)
 

@@ -78,9 +78,9 @@ def branch_and_bound(
     remaining = np.ones(n, np.bool_)
     children, n_children, next_child = np.zeros((n, n), np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
     reset(block, pipeline)
-    _save(pipeline, 0, free, turn, skipped, clock)
-    n_children[0] = _candidates(block, graph, pipeline, 0, remaining, twins, children[0])
-    depth, n_visited = 0, 0
+    depth, n_visited = np.int64(0), 0  # no literal, for which numba would compile what it is passed to once more
+    _save(pipeline, depth, free, turn, skipped, clock)
+    n_children[0] = _candidates(block, graph, pipeline, depth, remaining, twins, children[0])
     while depth >= 0:
         if next_child[depth] == n_children[depth]:
             depth -= 1

@@ -18,6 +18,7 @@ from learned_schedulers.graphs.compilers.inductor.nodes import Node
 from learned_schedulers.graphs.compilers.kinds import Loop
 from learned_schedulers.graphs.compilers.plan import NOT_WRITTEN, Plan, members
 from learned_schedulers.graphs.compilers.rates import Rates
+from learned_schedulers.kernel_arrays import read_only
 
 
 @dataclass(frozen=True)
@@ -37,20 +38,22 @@ def problem_of_nodes(nodes: Sequence[Node], rates: Rates) -> InductorProblem:
     by_reader = np.lexsort((sources, targets))
     read = [float(nodes[targets[e]].parents[nodes[sources[e]].name]) for e in by_reader]
     library = [node.loop == Loop.LIBRARY for node in nodes]
-    fusion = FusionProblem(
-        loops=np.where(library, Loop.LIBRARY, Loop.ELEMENTWISE).astype(np.int8),
-        expensive=np.array([node.expensive > 0 for node in nodes], bool),
-        elsewhere=np.array([node.elsewhere for node in nodes], bool),
-        space=np.array([node.elements for node in nodes], np.float64),
-        computing=np.array([_arithmetic(node, rates) for node in nodes], np.float64),
-        own_read=np.array([node.own_read for node in nodes], np.float64),
-        written=np.array([node.written for node in nodes], np.float64),
-        parent_offsets=np.r_[0, np.cumsum(np.bincount(targets, minlength=n))].astype(np.int32),
-        parents=sources[by_reader].astype(np.int32),
-        parent_bytes=np.array(read, np.float64),
-        child_offsets=np.r_[0, np.cumsum(np.bincount(sources, minlength=n))].astype(np.int32),
-        children=targets.astype(np.int32),
-        machine=MachineCosts.of(rates),
+    fusion = read_only(
+        FusionProblem(
+            loops=np.where(library, Loop.LIBRARY, Loop.ELEMENTWISE).astype(np.int8),
+            expensive=np.array([node.expensive > 0 for node in nodes], bool),
+            elsewhere=np.array([node.elsewhere for node in nodes], bool),
+            space=np.array([node.elements for node in nodes], np.float64),
+            computing=np.array([_arithmetic(node, rates) for node in nodes], np.float64),
+            own_read=np.array([node.own_read for node in nodes], np.float64),
+            written=np.array([node.written for node in nodes], np.float64),
+            parent_offsets=np.r_[0, np.cumsum(np.bincount(targets, minlength=n))].astype(np.int32),
+            parents=sources[by_reader].astype(np.int32),
+            parent_bytes=np.array(read, np.float64),
+            child_offsets=np.r_[0, np.cumsum(np.bincount(sources, minlength=n))].astype(np.int32),
+            children=targets.astype(np.int32),
+            machine=MachineCosts.of(rates),
+        )
     )
     scored = [(-score, i, numbers[name]) for i, node in enumerate(nodes) for name, score in node.fusable.items()]
     return InductorProblem(fusion, np.array([pair[1:] for pair in sorted(scored)], np.int64).reshape(-1, 2))

@@ -11,6 +11,7 @@ from numba import njit
 
 from learned_schedulers.graphs.methods.rules.heap import pop, push
 from learned_schedulers.graphs.problems.problem import GraphArrays, Problem
+from learned_schedulers.kernel_arrays import read_only
 
 
 def ordered(problem: Problem, placements: np.ndarray, priorities: np.ndarray | None = None) -> np.ndarray:
@@ -24,8 +25,7 @@ def ordered(problem: Problem, placements: np.ndarray, priorities: np.ndarray | N
     _order(
         problem.arrays,
         problem.devices,
-        np.ascontiguousarray(priorities, np.float64),
-        np.ascontiguousarray(placements, np.int32),
+        *read_only((np.asarray(priorities, np.float64), np.asarray(placements, np.int32))),
         orders,
     )
     return orders

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from learned_schedulers.kernel_arrays import read_only
 from learned_schedulers.projects.method_settings import Scheme
 from learned_schedulers.projects.methods.rules.priorities import Keys
 from learned_schedulers.projects.problem import Project
@@ -35,14 +36,16 @@ class _Arrays(NamedTuple):
 def generated(project: Project, keys: Keys, scheme: Scheme) -> np.ndarray:
     """(S, n) int64: the starts of all activities in the S schedules of these keys."""
     users, resources = np.nonzero(project.demands)
-    arrays = _Arrays(
-        project.durations,
-        project.offsets,
-        project.targets,
-        np.searchsorted(users, np.arange(len(project) + 1)),
-        resources,
-        project.demands[users, resources],
-        project.capacities,
+    arrays = read_only(
+        _Arrays(
+            project.durations,
+            project.offsets,
+            project.targets,
+            np.searchsorted(users, np.arange(len(project) + 1)),
+            resources,
+            project.demands[users, resources],
+            project.capacities,
+        )
     )
     most_users = int(np.bincount(resources, minlength=1).max(initial=0))
     starts = np.empty((len(keys.keys), len(project)), np.int64)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +13,15 @@ import pytest
 from onnx import TensorProto, helper
 
 from learned_schedulers.graphs.plans import turns
-from learned_schedulers.graphs.plans.turns import PLAN, DifferentResults
+from learned_schedulers.graphs.plans.turns import PATIENCE, PLAN, DifferentResults
 from learned_schedulers.graphs.read.onnx_files import walked
 from learned_schedulers.graphs.read.onnx_model import OnnxError
+from learned_schedulers.graphs.run.pair import Pair
 from tests.graphs.plans.pieces.small_files import KINDS, N, graph, node, tensor, two_towers, weight, write
 
 pytest.importorskip("onnxruntime", reason="pip install -e '.[runtime]' -c constraints.txt")
 
+from learned_schedulers.graphs.plans.pieces import file_run as file_run_module
 from learned_schedulers.graphs.plans.pieces.file_run import FileRun
 
 
@@ -137,10 +141,21 @@ def test_integers_that_fit_are_sought(tmp_path: Path) -> None:
     assert not file_run(write(tmp_path / "small.onnx", small)).inputs["i"].any()
 
 
+@pytest.fixture(scope="module")
+def pair() -> Iterator[Pair]:
+    """Two processes that run the pieces of all files, for they start for longer than pieces run.
+
+    The command's tests (tests/command/test_graph_run.py) start those of their own.
+    """
+    with Pair(PATIENCE) as started:
+        yield started
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="plans are executed on two cores")
 @pytest.mark.parametrize("kind", ["two_towers", "branches", "types", "sequences"])
-def test_two_processes_run_the_pieces(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_processes_run_the_pieces(kind: str, pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_run_module, "Pair", lambda _: nullcontext(pair))
     monkeypatch.setattr(turns, "_LEAST_ROUNDS", 2)
     monkeypatch.setattr(turns, "_BUDGET", 0.0)
     run = file_run(write(tmp_path / "small.onnx", KINDS[kind]()))

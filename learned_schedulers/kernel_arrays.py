@@ -1,0 +1,29 @@
+"""Arrays for compiled code, all of one kind: numba compiles a function anew for each mixture of kinds."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+
+_Tuple = TypeVar("_Tuple", bound=tuple[Any, ...])
+
+
+def read_only(arrays: _Tuple) -> _Tuple:
+    """The same tuple, and the tuples in it, with read-only views of its arrays, in C order; other values stay.
+
+    Tables and shared memory give read-only arrays, columns of a matrix have gaps, and what was just computed has
+    neither: without this, the first call with each mixture waits for its own compilation.
+    """
+    values = [
+        _view(value) if isinstance(value, np.ndarray) else read_only(value) if isinstance(value, tuple) else value
+        for value in arrays
+    ]
+    same: _Tuple = getattr(arrays, "_make", tuple)(values)
+    return same
+
+
+def _view(array: np.ndarray) -> np.ndarray:
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
