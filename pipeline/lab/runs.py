@@ -23,6 +23,7 @@ _DECODERS = ("timed", "beam", "hungarian", "best", "none")  # the first that a m
 _OF_NETWORK = ("development/exact_match", "training/loss")  # key metrics of a trained network ...
 _OF_POLICY = ("development/best", "training/loss")  # ... and of a trained policy
 _COLUMNS = 10  # key metrics of a run
+_LESS_IS_BETTER = (".ratio.", "distance", "loss")  # parts of the names of such metrics
 _SIZES = ("parameters", "weights_bytes", "train_blocks")  # of a network, published over all its seeds
 _TRAINING = ["dependencies", "model", "seed"]
 Settings = dict[str, Any]  # of an experiment, resolved; its `models` and `methods` are settings by name
@@ -38,7 +39,8 @@ class Run:
     metrics: dict[str, float]
     key_metrics: Sequence[str] = ()  # names of the metrics that runs of the experiment are compared by
     curves: list[tuple[str, float, int]] = field(default_factory=list)  # metric, value, step
-    history: pd.DataFrame | None = None
+    history: pd.DataFrame | None = None  # drawn, of a training
+    compared: pd.DataFrame | None = None  # drawn, of a method: key metrics (columns) of all methods, the best first
     files: dict[str, list[Path]] = field(default_factory=dict)  # folder of the artifacts -> files
     hashes: dict[str, str] = field(default_factory=dict)  # SHA-256 of what stands behind it
     provenance: dict[str, str] = field(default_factory=dict)  # tags, too; empty: of the moment of logging
@@ -94,10 +96,13 @@ def whole(experiment: str, files: dict[str, list[Path]], hashes: dict[str, str])
 
 
 def methods(experiment: str, settings: Settings, results: pd.DataFrame) -> list[Run]:
-    """The runs of an experiment's methods, over all seeds. `settings`, `results`: the experiment's."""
+    """The runs of an experiment's methods, over all seeds, the best by its first key metric first.
+
+    `settings`, `results`: the experiment's.
+    """
     rows = results[(results["seed"] == "all") & (results["method"] != "none")].dropna(subset=["value"])
     entries = _entries(settings, "methods") | _entries(settings, "models")
-    runs = []
+    runs: list[Run] = []
     for method, rows_of_method in rows.groupby("method"):
         place = {"experiment": experiment, "method": str(method)}
         key_metrics = _key_metrics(settings, rows_of_method)
@@ -110,7 +115,21 @@ def methods(experiment: str, settings: Settings, results: pd.DataFrame) -> list[
                 key_metrics=tuple(key_metrics)[:_COLUMNS],
             )
         )
-    return runs
+    compared = pd.DataFrame({run.name: {name: run.metrics[name] for name in run.key_metrics} for run in runs}).T
+    for name in compared.columns[:1]:
+        compared = compared.sort_values(name, ascending=less_is_better(name), kind="stable")  # those without it last
+        runs.sort(key=lambda run: compared.index.get_loc(run.name))
+    return [replace(run, compared=compared) if run.key_metrics else run for run in runs]
+
+
+def less_is_better(metric: str) -> bool:
+    """Whether the best method has the lowest value of a key metric."""
+    return any(part in metric for part in _LESS_IS_BETTER)
+
+
+def ranked(values: pd.Series[float]) -> pd.Series[float]:
+    """A key metric of methods, the best first, without those that have none. `values`: a column of `compared`."""
+    return values.dropna().sort_values(ascending=less_is_better(str(values.name)), kind="stable")
 
 
 def _key_metrics(settings: Settings, results: pd.DataFrame) -> dict[str, float]:
