@@ -51,14 +51,12 @@ def main(port: Annotated[int, typer.Option(help="A free one is chosen where it i
 def _announce(server: str, ids: dict[str, str]) -> None:
     """Print where the server shows the first experiments, and where to click."""
     names = in_order({*ids} - {"Default"})
-    print(f"{server} has {len(names)} experiments. Their tables, the best method first:")
+    print(f"{server} has {len(names)} experiments. The first ones, the best method at the top:")
     for name in names[:_SHOWN]:
         print(f"  {name}: {address(server, ids[name])}")
-    print("  any other: click `Model training` at the upper left, then `Experiments`, and the experiment's name")
-    print("In a table, a click on a method opens its picture, settings (`Parameters`) and all its metrics.")
-    print(
-        "The last row, `tables`, has the tables and the report's page (`Artifacts`). Above a table: trainings, if any."
-    )
+    print("  any other: `Experiments`, its name, then the link below its name, `Methods, the best first`")
+    print("A click on a method opens its picture, all its metrics, and its settings (`Parameters`).")
+    print("The row `tables` has the experiment's tables, and the page of the report (`Artifacts`).")
 
 
 def _free(port: int) -> int:
