@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ _DECODERS = ("timed", "beam", "hungarian", "best", "none")  # the first that a m
 _OF_NETWORK = ("development/exact_match", "training/loss")  # key metrics of a trained network ...
 _OF_POLICY = ("development/best", "training/loss")  # ... and of a trained policy
 _COLUMNS = 10  # key metrics of a run
+_DRAWN = 3  # of these, in a picture of all methods
 _LESS_IS_BETTER = (".ratio.", "distance", "loss")  # parts of the names of such metrics
 _SIZES = ("parameters", "weights_bytes", "train_blocks")  # of a network, published over all its seeds
 _TRAINING = ["dependencies", "model", "seed"]
@@ -39,8 +41,7 @@ class Run:
     metrics: dict[str, float]
     key_metrics: Sequence[str] = ()  # names of the metrics that runs of the experiment are compared by
     curves: list[tuple[str, float, int]] = field(default_factory=list)  # metric, value, step
-    history: pd.DataFrame | None = None  # drawn, of a training
-    compared: pd.DataFrame | None = None  # drawn, of a method: key metrics (columns) of all methods, the best first
+    picture: Callable[[], bytes] | None = None  # a PNG; it is drawn when the run is logged
     files: dict[str, list[Path]] = field(default_factory=dict)  # folder of the artifacts -> files
     hashes: dict[str, str] = field(default_factory=dict)  # SHA-256 of what stands behind it
     provenance: dict[str, str] = field(default_factory=dict)  # tags, too; empty: of the moment of logging
@@ -115,11 +116,26 @@ def methods(experiment: str, settings: Settings, results: pd.DataFrame) -> list[
                 key_metrics=tuple(key_metrics)[:_COLUMNS],
             )
         )
-    compared = pd.DataFrame({run.name: {name: run.metrics[name] for name in run.key_metrics} for run in runs}).T
-    for name in compared.columns[:1]:
-        compared = compared.sort_values(name, ascending=less_is_better(name), kind="stable")  # those without it last
-        runs.sort(key=lambda run: compared.index.get_loc(run.name))
-    return [replace(run, compared=compared) if run.key_metrics else run for run in runs]
+    table = compared(runs)
+    runs.sort(key=lambda run: table.index.get_loc(run.name))
+    picture = cache(partial(drawn, "methods", table.iloc[:, :_DRAWN].dropna(how="all")))  # the same for all of them
+    return [replace(run, picture=picture) if run.key_metrics else run for run in runs]
+
+
+def drawn(kind: str, *content: Any) -> bytes:
+    """A picture of a kind that `pipeline.lab.page.plots` draws, as a PNG."""
+    from learned_schedulers.figures import render  # takes a second: not where nothing is drawn
+    from pipeline.lab.page import plots
+
+    return render(getattr(plots, kind)(*content))
+
+
+def compared(methods: list[Run]) -> pd.DataFrame:
+    """Key metrics (columns) of methods (index); the best by the first one is first, those without it are last."""
+    table = pd.DataFrame({run.name: {name: run.metrics[name] for name in run.key_metrics} for run in methods}).T
+    for name in table.columns[:1]:
+        table = table.sort_values(name, ascending=less_is_better(name), kind="stable")
+    return table
 
 
 def less_is_better(metric: str) -> bool:
@@ -128,7 +144,7 @@ def less_is_better(metric: str) -> bool:
 
 
 def ranked(values: pd.Series[float]) -> pd.Series[float]:
-    """A key metric of methods, the best first, without those that have none. `values`: a column of `compared`."""
+    """A column of `compared`, the best first, without methods that have no value."""
     return values.dropna().sort_values(ascending=less_is_better(str(values.name)), kind="stable")
 
 

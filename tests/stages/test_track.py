@@ -168,7 +168,7 @@ def test_the_best_is_first_everywhere_with_numbers_and_pictures_to_be_read() -> 
     assert methods[2].data.metrics["test_5/exact_match"] == 0.1235
     for run in methods:
         assert f"picture.png&run_uuid={run.info.run_id})" in run.data.tags["mlflow.note.content"]
-        assert [file.path for file in client().list_artifacts(run.info.run_id, "plots")] == ["plots/picture.png"]
+        assert "picture.png" in [file.path for file in client().list_artifacts(run.info.run_id)]
 
 
 def test_the_store_of_a_folder_that_was_moved_is_refused() -> None:

@@ -63,14 +63,13 @@ def _description(experiment: str, settings: dict[str, Any], items: list[runs.Run
     if any(item.tags["kind"] == "training" for item in items):
         links.append(f"[trainings]({address('.', ID, _TRAININGS)})")
     paragraphs = [", ".join(links) + f". {page.question if page else ''}"]
-    compared = next((item.compared for item in items if item.compared is not None), None)
-    if compared is not None:
-        best = {name: runs.ranked(values)[:_BEST] for name, values in compared.items()}
-        lines = [
-            f"| `{name}` | {', '.join(f'`{method}` {value:.4g}' for method, value in values.items())} |"
-            for name, values in best.items()
-        ]
-        paragraphs.append("\n".join(["| Metric | Best methods |", "|---|---|", *lines]))
+    compared = runs.compared([item for item in items if item.tags["kind"] == "method"])
+    lines = ["| Metric | Best methods |", "|---|---|"]
+    for name, values in compared.items():
+        best = [f"`{method}` {value:.4g}" for method, value in runs.ranked(values)[:_BEST].items()]
+        lines.append(f"| `{name}` | {', '.join(best)} |")
+    if len(compared.columns):
+        paragraphs.append("\n".join(lines))
     if task:
         first_sentence = str(task.__doc__).partition("\n")[0]
         paragraphs.append(f"**Task** `{settings['task']}`: {first_sentence}")

@@ -19,6 +19,7 @@ import getpass
 import hashlib
 import os
 import socket
+import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -40,7 +41,7 @@ STORE, ARTIFACTS = Path("mlflow.db"), Path("mlartifacts")
 VARIABLE = "MLFLOW_TRACKING_URI"
 _REMEDY = f"If another version wrote it, or the folder was moved, delete {STORE} and {ARTIFACTS}: they are made anew"
 _HOLDER = "holder."  # a tag of this kind for every folder whose tables say the run; its value is the folder
-_PICTURE = "plots/picture.png"  # an artifact
+_PICTURE = "picture.png"  # an artifact
 _LOOKS = 100  # each follows a correction: a team needs fewer
 _MOST = 50_000  # runs that MLflow gives at once; an experiment has tens
 _FORESTALLED = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "INVALID_STATE", "BAD_REQUEST")  # say the stores
@@ -234,14 +235,11 @@ def _log(client: MlflowClient, experiment_id: str, item: runs.Run, more_tags: di
     for folder, paths in item.files.items():
         for path in paths:
             client.log_artifact(run_id, str(path), folder)
-    if item.history is not None or item.compared is not None:
-        from pipeline.lab.page import plots  # takes a second: not where nothing is drawn
-
-        if item.history is not None:
-            figure = plots.training(item.history, runs.DRAWN_CURVES)
-        else:
-            figure = plots.methods(item.compared, item.name)
-        client.log_figure(run_id, figure, _PICTURE)
+    if item.picture is not None:
+        with tempfile.TemporaryDirectory() as folder_of_picture:
+            path = Path(folder_of_picture, _PICTURE)
+            path.write_bytes(item.picture())
+            client.log_artifact(run_id, str(path))
         # The run's page shows it at the top.
         shown = f"![{item.name}](./get-artifact?path={_PICTURE}&run_uuid={run_id})"
         client.set_tag(run_id, "mlflow.note.content", shown)

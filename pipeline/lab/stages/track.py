@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -86,7 +87,8 @@ def _trained(
     file = weights[tuple(place.values())]
     hashes = {"history": digests.of_file(path), "weights": digests.of_file(file)}
     run = runs.network(place, settings, history, results)
-    return replace(run, hashes=hashes, history=history, files={"weights": [file]})
+    picture = partial(runs.drawn, "training", history, runs.DRAWN_CURVES)
+    return replace(run, hashes=hashes, picture=picture, files={"weights": [file]})
 
 
 def _whole(experiment: str, files: list[Path], reports: Path | None) -> runs.Run:
