@@ -64,6 +64,7 @@ def test_an_experiment_makes_what_its_parameter_changes(fetched: Path) -> None:
     assert "judges.atom.iterations" in run(fetched, "dvc", "params", "diff")
     assert "cycles" in run(fetched, "dvc", "metrics", "diff")
     assert "exact_match" in run(fetched, "dvc", "metrics", "show")
+    assert "judges.atom.iterations" in run(fetched, "dvc", "exp", "show", "--only-changed", "--drop", ".*/.*", "--csv")
     run(fetched, "dvc", "plots", "show")
     same = {name for name, digest in digests(fetched).items() if before.get(name) == digest}
     assert "data/experiments/quick/judged/test_5/haswell_100.parquet" in same

@@ -178,7 +178,7 @@ def test_artifacts_are_there_for_all_and_the_bin_can_be_emptied(team: Team, tmp_
 def test_the_dashboard_is_the_teams(team: Team) -> None:
     dashboard = next(line for line in lines("tests/test_team.py")[MORE] if "dashboard" in line)
     printed = typed(ROOT, dashboard, MLFLOW_TRACKING_URI=team.tracking)
-    assert all(re.search(rf"^{name}: {team.tracking}/#/experiments/\d+", printed, re.M) for name in EXPERIMENTS)
+    assert all(re.search(rf"^  {name}: {team.tracking}/#/experiments/\d+", printed, re.M) for name in EXPERIMENTS)
 
 
 def listening(process: int) -> set[str]:

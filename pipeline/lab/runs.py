@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ _DECODERS = ("timed", "beam", "hungarian", "best", "none")  # the first that a m
 _OF_NETWORK = ("development/exact_match", "training/loss")  # key metrics of a trained network ...
 _OF_POLICY = ("development/best", "training/loss")  # ... and of a trained policy
 _COLUMNS = 10  # key metrics of a run
+_DRAWN = 3  # of these, in a picture of all methods
+_LESS_IS_BETTER = (".ratio.", "distance", "loss")  # parts of the names of such metrics
 _SIZES = ("parameters", "weights_bytes", "train_blocks")  # of a network, published over all its seeds
 _TRAINING = ["dependencies", "model", "seed"]
 Settings = dict[str, Any]  # of an experiment, resolved; its `models` and `methods` are settings by name
@@ -38,7 +41,7 @@ class Run:
     metrics: dict[str, float]
     key_metrics: Sequence[str] = ()  # names of the metrics that runs of the experiment are compared by
     curves: list[tuple[str, float, int]] = field(default_factory=list)  # metric, value, step
-    history: pd.DataFrame | None = None
+    picture: Callable[[], bytes] | None = None  # a PNG; it is drawn when the run is logged
     files: dict[str, list[Path]] = field(default_factory=dict)  # folder of the artifacts -> files
     hashes: dict[str, str] = field(default_factory=dict)  # SHA-256 of what stands behind it
     provenance: dict[str, str] = field(default_factory=dict)  # tags, too; empty: of the moment of logging
@@ -94,10 +97,13 @@ def whole(experiment: str, files: dict[str, list[Path]], hashes: dict[str, str])
 
 
 def methods(experiment: str, settings: Settings, results: pd.DataFrame) -> list[Run]:
-    """The runs of an experiment's methods, over all seeds. `settings`, `results`: the experiment's."""
+    """The runs of an experiment's methods, over all seeds, the best by its first key metric first.
+
+    `settings`, `results`: the experiment's.
+    """
     rows = results[(results["seed"] == "all") & (results["method"] != "none")].dropna(subset=["value"])
     entries = _entries(settings, "methods") | _entries(settings, "models")
-    runs = []
+    runs: list[Run] = []
     for method, rows_of_method in rows.groupby("method"):
         place = {"experiment": experiment, "method": str(method)}
         key_metrics = _key_metrics(settings, rows_of_method)
@@ -110,7 +116,36 @@ def methods(experiment: str, settings: Settings, results: pd.DataFrame) -> list[
                 key_metrics=tuple(key_metrics)[:_COLUMNS],
             )
         )
-    return runs
+    table = compared(runs)
+    runs.sort(key=lambda run: table.index.get_loc(run.name))
+    picture = cache(partial(drawn, "methods", table.iloc[:, :_DRAWN].dropna(how="all")))  # the same for all of them
+    return [replace(run, picture=picture) if run.key_metrics else run for run in runs]
+
+
+def drawn(kind: str, *content: Any) -> bytes:
+    """A picture of a kind that `pipeline.lab.page.plots` draws, as a PNG."""
+    from learned_schedulers.figures import render  # takes a second: not where nothing is drawn
+    from pipeline.lab.page import plots
+
+    return render(getattr(plots, kind)(*content))
+
+
+def compared(methods: list[Run]) -> pd.DataFrame:
+    """Key metrics (columns) of methods (index); the best by the first one is first, those without it are last."""
+    table = pd.DataFrame({run.name: {name: run.metrics[name] for name in run.key_metrics} for run in methods}).T
+    for name in table.columns[:1]:
+        table = table.sort_values(name, ascending=less_is_better(name), kind="stable")
+    return table
+
+
+def less_is_better(metric: str) -> bool:
+    """Whether the best method has the lowest value of a key metric."""
+    return any(part in metric for part in _LESS_IS_BETTER)
+
+
+def ranked(values: pd.Series[float]) -> pd.Series[float]:
+    """A column of `compared`, the best first, without methods that have no value."""
+    return values.dropna().sort_values(ascending=less_is_better(str(values.name)), kind="stable")
 
 
 def _key_metrics(settings: Settings, results: pd.DataFrame) -> dict[str, float]:

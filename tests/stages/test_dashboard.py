@@ -43,9 +43,9 @@ def test_a_few_experiments_are_printed_as_the_report_orders_them(capsys: pytest.
     names = ("Default", "unheard_of", "imitation", "quick", "a", "b")
     dashboard._announce("http://server", {name: name for name in names})
     title, *lines = capsys.readouterr().out.splitlines()
-    assert title == "All 5 experiments: http://server"
-    assert [line.partition(":")[0] for line in lines] == ["quick", "imitation", "a", "b"]
-    assert lines[0] == f"quick: {experiment_tags.address('http://server', 'quick')}"
+    assert title.startswith("http://server has 5 experiments") and len(lines) < 10
+    assert [line.partition(":")[0] for line in lines[:4]] == ["  quick", "  imitation", "  a", "  b"]
+    assert lines[0] == f"  quick: {experiment_tags.address('http://server', 'quick')}"
 
 
 def test_it_serves_the_printed_addresses_until_ctrl_c() -> None:
@@ -58,8 +58,8 @@ def test_it_serves_the_printed_addresses_until_ctrl_c() -> None:
         command, stdout=subprocess.PIPE, text=True, env=os.environ | path, start_new_session=True
     ) as process:
         assert process.stdout is not None
-        server = re.fullmatch(r"All 1 experiments: (http://127\.0\.0\.1:\d+)\n", process.stdout.readline())
-        assert server is not None and process.stdout.readline().startswith(f"quick: {server[1]}/#/experiments/")
+        server = re.match(r"(http://127\.0\.0\.1:\d+) has 1 experiments", process.stdout.readline())
+        assert server is not None and process.stdout.readline().startswith(f"  quick: {server[1]}/#/experiments/")
         deadline = time.monotonic() + 120
         while True:
             try:

@@ -18,6 +18,7 @@ from pipeline.lab import runs
 from pipeline.lab.stages import run_store
 
 ACTIVE, DELETED = "active", "deleted"
+KINDS = {"gcc": "method", "popocs": "training", "tables": "tables"}
 
 
 class Store:
@@ -85,7 +86,7 @@ class Store:
 
 
 def item(name: str, value: float) -> runs.Run:
-    return runs.Run(name, {}, {"name": name}, {"exact_match": value})
+    return runs.Run(name, {"kind": KINDS[name]}, {"name": name}, {"exact_match": value})
 
 
 def interleaved(store: Store, writers: dict[str, list[runs.Run]], choices: random.Random, killed: set[str]) -> None:
@@ -136,7 +137,7 @@ def test_none_is_lost_none_is_double_and_tracking_again_changes_nothing(
     choices = random.Random(seed)
 
     def drawn() -> list[runs.Run]:
-        return [item(name, choices.choice((0.5, 0.6))) for name in ("gcc", "popocs", "tables")[: choices.randint(1, 3)]]
+        return [item(name, choices.choice((0.5, 0.6))) for name in [*KINDS][: choices.randint(1, 3)]]
 
     writers = {f"clone_{number}": drawn() for number in range(choices.randint(2, 8))}
     store = Store(lambda: None)
@@ -149,6 +150,10 @@ def test_none_is_lost_none_is_double_and_tracking_again_changes_nothing(
     assert shown(store, "current") == expected(writers) and not shown(store, "logging")
     for name, items in writers.items():
         assert held_by(store, name) == expected({name: items})
+    present = [run for run in store.runs.values() if run.info.lifecycle_stage == ACTIVE]
+    parents = {run.data.tags.get("mlflow.parentRunId") for run in present if run.data.tags["kind"] == "training"}
+    whole = {run.info.run_id for run in present if run.data.tags["kind"] == "tables"}
+    assert len(parents) <= 1 and (not whole or parents <= whole), "trainings lie below one run `tables` that is there"
 
     before = {name: (vars(run.info).copy(), dict(run.data.tags)) for name, run in store.runs.items()}
     interleaved(store, writers, choices, set())

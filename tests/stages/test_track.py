@@ -1,6 +1,7 @@
 """Tracking is idempotent: run twice, nothing changes; what changed stands beside what was."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -39,22 +40,29 @@ def history(place: dict[str, str]) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=HISTORY.schema.names).assign(**place)
 
 
-def results(experiment: str, *methods: str, seeds: tuple[str, ...] = ("0", "all")) -> pd.DataFrame:
+def results(
+    experiment: str, *methods: str, seeds: tuple[str, ...] = ("0", "all"), values: Mapping[str, float] | None = None
+) -> pd.DataFrame:
+    values = values or {}
     place = {"experiment": experiment, "set": "test_5", "target": "gcc", "decoder": "beam"}
     gained = {"judge": "atom", "baseline": "gcc", "comparison": "ratio"}
-    lines = [rows.row(place, "exact_match", 0.5, n=9, method=name, seed=seed) for name in methods for seed in seeds]
+    lines = [
+        rows.row(place, "exact_match", values.get(name, 0.5), n=9, method=name, seed=seed)
+        for name in methods
+        for seed in seeds
+    ]
     lines += [rows.row(place, "cycles", 0.9, n=9, method=name, seed=seeds[-1], **gained) for name in methods]
     return rows.results(lines)
 
 
-def fresh() -> None:
-    """The tables of experiment quick."""
+def fresh(values: Mapping[str, float] | None = None) -> None:
+    """The tables of experiment quick; `values`: exact matches of methods that have not 0.5."""
     for model in MODELS:
         place = {"experiment": "quick", "dependencies": "full", "model": model, "seed": "0"}
         lines = history({})
         tables.write(lines, HISTORY, Path(places.path("history", **place)))
         Path(places.path("weights", **place)).write_bytes(model.encode())
-    numbers = results("quick", "popocs_20", "sinkhorn", "gcc")
+    numbers = results("quick", "popocs_20", "sinkhorn", "gcc", values=values)
     tables.write(numbers, RESULTS, Path(places.path("results", experiment="quick")))
 
 
@@ -112,7 +120,7 @@ def test_fresh_runs_are_kept_or_superseded(work: Path) -> None:
     assert logged == {"results.parquet", f"{PAGE}.html"}
     assert {path.name for path in (folder / network.info.run_id).rglob("*.*")} == {
         "weights.safetensors",
-        "training.png",
+        "picture.png",
     }
 
     assert log({"quick": QUICK}) == first and ids(everything("quick")) == ids(runs)
@@ -127,14 +135,17 @@ def test_fresh_runs_are_kept_or_superseded(work: Path) -> None:
 
 
 def test_an_experiment_says_what_it_is_and_opens_with_its_key_metrics() -> None:
-    fresh()
+    fresh({"sinkhorn": 0.9, "popocs_20": 0.123456})
     log({"quick": QUICK})
     experiment = client().get_experiment_by_name("quick")
     assert experiment.tags["mlflow.experimentKind"] == "custom_model_development"
-    assert all(word in experiment.tags["mlflow.note.content"] for word in ("Question", "`reproduction`", "`test_5`"))
+    assert all(word in experiment.tags["mlflow.note.content"] for word in ("Table 1", "`reproduction`", "`test_5`"))
+    note = experiment.tags["mlflow.note.content"]
+    assert note.startswith(f"[Methods, the best first]({experiment_tags.address('.', experiment.experiment_id)}), [tr")
+    assert "| `test_5/exact_match` | `sinkhorn` 0.9, `gcc` 0.5, `popocs_20` 0.1235 |" in note
     view = json.loads(experiment.tags["mlflow.sharedViewState.key_metrics"])
-    names_of_metrics = ["test_5/exact_match", "development/exact_match", "training/loss"]
-    assert view["selectedColumns"] == [f"metrics.`{name}`" for name in names_of_metrics]
+    assert view["selectedColumns"] == ["metrics.`test_5/exact_match`"]  # those of methods
+    assert view["orderByKey"] == view["selectedColumns"][0] and not view["orderByAsc"]
 
     client().set_experiment_tag(experiment.experiment_id, "mlflow.note.content", "of an earlier version")
     client().delete_experiment(experiment.experiment_id)  # by hand: it comes back
@@ -142,6 +153,22 @@ def test_an_experiment_says_what_it_is_and_opens_with_its_key_metrics() -> None:
     again = client().get_experiment_by_name("quick")
     assert again.experiment_id == experiment.experiment_id and again.tags == experiment.tags
     assert sorted(run.info.run_name for run in everything("quick")) == sorted(NAMES)
+
+
+def test_the_best_is_first_everywhere_with_numbers_and_pictures_to_be_read() -> None:
+    """MLflow's own pages show first what was logged last."""
+    fresh({"sinkhorn": 0.9, "popocs_20": 0.123456})
+    log({"quick": QUICK}, frozen())
+    latest = client().search_experiments(order_by=["last_update_time DESC"])
+    assert [experiment.name for experiment in latest][:3] == ["quick", "imitation", "processors"]
+    runs = sorted(everything("quick"), key=lambda run: run.info.start_time, reverse=True)
+    assert [run.info.run_name for run in runs] == ["sinkhorn", "gcc", "popocs_20", *NAMES[3:]]
+    *methods, _, _, tables_run = runs
+    assert {run.data.tags.get("mlflow.parentRunId") for run in runs[3:5]} == {tables_run.info.run_id}
+    assert methods[2].data.metrics["test_5/exact_match"] == 0.1235
+    for run in methods:
+        assert f"picture.png&run_uuid={run.info.run_id})" in run.data.tags["mlflow.note.content"]
+        assert "picture.png" in [file.path for file in client().list_artifacts(run.info.run_id)]
 
 
 def test_the_store_of_a_folder_that_was_moved_is_refused() -> None:

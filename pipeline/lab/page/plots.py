@@ -105,6 +105,18 @@ def downwards(ax: Axes, names: Sequence[str], margin: float = 0.5) -> None:
     ax.grid(axis="y", visible=False)
 
 
+def methods(rows: pd.DataFrame) -> Figure:
+    """Methods of an experiment (rows, from top to bottom) in some metrics (columns), a panel for each."""
+    with subplots(2.5 + 2.5 * rows.shape[1], 0.8 + 0.25 * len(rows), 1, rows.shape[1]) as (figure, axes):
+        for number, (ax, metric) in enumerate(zip(axes[0], rows, strict=True)):
+            bars = ax.barh(-np.arange(len(rows)), rows[metric], color=[colour(name) for name in rows.index])
+            ax.bar_label(bars, fmt=" %.3g", fontsize=8)
+            downwards(ax, ["" if number else label(name) for name in rows.index])
+            ax.set_title(metric, fontsize=9)
+            ax.margins(x=0.2)
+    return figure
+
+
 def training(
     history: pd.DataFrame, panels: Sequence[tuple[str, str]], tints: Sequence[str] = (), of: str = "blocks"
 ) -> Figure:

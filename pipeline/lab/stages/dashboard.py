@@ -11,9 +11,8 @@ from typing import Annotated
 
 import typer
 
-from pipeline.lab.page.pages import pages
 from pipeline.lab.stages import run_store
-from pipeline.lab.stages.experiment_tags import address
+from pipeline.lab.stages.experiment_tags import address, in_order
 
 _SERVER = ("-m", "mlflow", "server", "--host", "127.0.0.1", "--workers", "1", "--uvicorn-opts", "--log-level warning")
 _QUIET = {
@@ -21,7 +20,7 @@ _QUIET = {
     "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
     "PYTHONWARNINGS": "ignore",  # of MLflow's own packages
 }
-_SHOWN = 4  # experiments whose addresses are printed; the server's page lists all
+_SHOWN = 4  # experiments whose addresses are printed
 
 
 def main(port: Annotated[int, typer.Option(help="A free one is chosen where it is taken.")] = 5000) -> None:
@@ -50,12 +49,14 @@ def main(port: Annotated[int, typer.Option(help="A free one is chosen where it i
 
 
 def _announce(server: str, ids: dict[str, str]) -> None:
-    """Print where the server shows all experiments, and the first of them in the order of the report."""
-    names = [name for page in pages() for name in page.experiments if name in ids]
-    names += sorted({*ids} - {*names, "Default"})
-    print(f"All {len(names)} experiments: {server}")
+    """Print where the server shows the first experiments, and where to click."""
+    names = in_order({*ids} - {"Default"})
+    print(f"{server} has {len(names)} experiments. The first ones, the best method at the top:")
     for name in names[:_SHOWN]:
-        print(f"{name}: {address(server, ids[name])}")
+        print(f"  {name}: {address(server, ids[name])}")
+    print("  any other: `Experiments`, its name, then the link below its name, `Methods, the best first`")
+    print("A click on a method opens its picture, all its metrics, and its settings (`Parameters`).")
+    print("The row `tables` has the experiment's tables, and the page of the report (`Artifacts`).")
 
 
 def _free(port: int) -> int:

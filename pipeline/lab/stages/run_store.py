@@ -19,6 +19,7 @@ import getpass
 import hashlib
 import os
 import socket
+import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -31,6 +32,7 @@ from tqdm import tqdm
 
 from learned_schedulers.files import replacing
 from pipeline.lab import runs
+from pipeline.lab.stages.experiment_tags import ID
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient, entities
@@ -39,6 +41,7 @@ STORE, ARTIFACTS = Path("mlflow.db"), Path("mlartifacts")
 VARIABLE = "MLFLOW_TRACKING_URI"
 _REMEDY = f"If another version wrote it, or the folder was moved, delete {STORE} and {ARTIFACTS}: they are made anew"
 _HOLDER = "holder."  # a tag of this kind for every folder whose tables say the run; its value is the folder
+_PICTURE = "picture.png"  # an artifact
 _LOOKS = 100  # each follows a correction: a team needs fewer
 _MOST = 50_000  # runs that MLflow gives at once; an experiment has tens
 _FORESTALLED = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "INVALID_STATE", "BAD_REQUEST")  # say the stores
@@ -120,7 +123,8 @@ def track(
             return
         for correction, *arguments in corrections:
             _correct(client, correction, *arguments)
-        for item in tqdm(missing, desc=f"MLflow, {experiment}", unit="run", disable=not missing):
+        # What was logged last stands first on MLflow's page: the best method.
+        for item in tqdm(missing[::-1], desc=f"MLflow, {experiment}", unit="run", disable=not missing):
             _log(client, experiment_id, item, (item.provenance or origin) | state)
     raise ValueError(f"MLflow's runs of {experiment} do not become right; the last corrections: {corrections}")
 
@@ -154,10 +158,11 @@ def _experiment(client: MlflowClient, name: str, tags: dict[str, str]) -> str:
         )
     if experiment.lifecycle_stage == "deleted":
         _correct(client, "restore_experiment", experiment.experiment_id)
+    experiment_id = str(experiment.experiment_id)
     for key, value in tags.items():
-        if experiment.tags.get(key) != value:
-            client.set_experiment_tag(experiment.experiment_id, key, value)
-    return str(experiment.experiment_id)
+        if experiment.tags.get(key) != (right := value.replace(ID, experiment_id)):
+            client.set_experiment_tag(experiment_id, key, right)
+    return experiment_id
 
 
 def _correct(client: MlflowClient, correction: str, *arguments: str) -> None:
@@ -187,19 +192,30 @@ def _look(
         elif tags.get("writer") == folder:  # killed while logging: no other process of this folder writes now
             corrections.append(("delete_run", run.info.run_id))
     items_here = {(item.name, item.fingerprint): item for item in items}
-    for content, equal in by_content.items():
-        first, *others = sorted(equal, key=lambda run: (run.info.start_time, run.info.run_id))
+    for equal in by_content.values():
+        equal.sort(key=_start)
+    whole = [equal[0] for equal in by_content.values() if equal[0].data.tags.get("kind") == "tables"]
+    for content, (first, *others) in by_content.items():
         tags, run_id = first.data.tags, first.info.run_id
-        holders = {key: value for run in equal for key, value in run.data.tags.items() if key.startswith(_HOLDER)}
+        holders = {
+            key: value for run in (first, *others) for key, value in run.data.tags.items() if key.startswith(_HOLDER)
+        }
         holders.pop(mine, None)
         if content in items_here:
             holders[mine] = folder
         elif mine in tags:
             corrections.append(("delete_tag", run_id, mine))
         right = holders | {"state": "current" if holders else "superseded"}
+        if whole and tags.get("kind") == "training":  # folded up below the newest run `tables`
+            right["mlflow.parentRunId"] = max(whole, key=_start).info.run_id
         corrections += [("set_tag", run_id, key, value) for key, value in right.items() if tags.get(key) != value]
         corrections += [("delete_run", run.info.run_id) for run in others]
     return corrections, [item for content, item in items_here.items() if content not in by_content]
+
+
+def _start(run: entities.Run) -> tuple[int, str]:
+    """By which runs are put into a sequence that is the same for every writer."""
+    return run.info.start_time, run.info.run_id
 
 
 def _log(client: MlflowClient, experiment_id: str, item: runs.Run, more_tags: dict[str, str]) -> None:
@@ -213,14 +229,18 @@ def _log(client: MlflowClient, experiment_id: str, item: runs.Run, more_tags: di
     points = [*item.curves, *((key, value, 0) for key, value in item.metrics.items())]
     client.log_batch(
         run_id,
-        metrics=[Metric(key, value, now, step) for key, value, step in points],
+        metrics=[Metric(key, float(f"{value:.4g}"), now, step) for key, value, step in points],  # to be read
         params=[Param(key, value) for key, value in item.parameters.items()],
     )
     for folder, paths in item.files.items():
         for path in paths:
             client.log_artifact(run_id, str(path), folder)
-    if item.history is not None:
-        from pipeline.lab.page.plots import training  # takes a second: not where nothing is drawn
-
-        client.log_figure(run_id, training(item.history, runs.DRAWN_CURVES), "plots/training.png")
+    if item.picture is not None:
+        with tempfile.TemporaryDirectory() as folder_of_picture:
+            path = Path(folder_of_picture, _PICTURE)
+            path.write_bytes(item.picture())
+            client.log_artifact(run_id, str(path))
+        # The run's page shows it at the top.
+        shown = f"![{item.name}](./get-artifact?path={_PICTURE}&run_uuid={run_id})"
+        client.set_tag(run_id, "mlflow.note.content", shown)
     client.set_terminated(run_id)

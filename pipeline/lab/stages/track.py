@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,8 +29,9 @@ def main(
 ) -> None:
     """Log experiments to MLflow, each as one there: those of `results`, freshly evaluated, and published ones.
 
-    An experiment has flat runs: each of its methods, each of its trainings, and one that carries its tables and, if the
-    experiment is the first of a page of the report, that page. A published run says where its numbers come from.
+    An experiment has a run for each of its methods, the best first, and one that carries its tables and, if the
+    experiment is the first of a page of the report, that page; its trainings are folded up below that one. A published
+    run says where its numbers come from.
     Running it again changes nothing: a run with the same content stays. Where the content changed, the earlier run
     stays for comparison, tagged `state=superseded`. `make dashboard` shows them. With `MLFLOW_TRACKING_URI` they are
     logged to a team's server (docs/team.md).
@@ -63,7 +65,9 @@ def main(
         with run_store.opened() as client:
             commit, dirty = provenance.commit()
             origin = {"git_commit": commit, "dirty": str(dirty), "processor": provenance.machine().text()}
-            for experiment, items in by_experiment.items():
+            # MLflow's first page shows the experiments that were logged last.
+            for experiment in reversed(experiment_tags.in_order(by_experiment)):
+                items = by_experiment[experiment]
                 tags = experiment_tags.tags(experiment, settings_now.get(experiment, {}), items)
                 run_store.track(client, experiment, tags, items, origin)
     listing = [
@@ -83,7 +87,8 @@ def _trained(
     file = weights[tuple(place.values())]
     hashes = {"history": digests.of_file(path), "weights": digests.of_file(file)}
     run = runs.network(place, settings, history, results)
-    return replace(run, hashes=hashes, history=history, files={"weights": [file]})
+    picture = partial(runs.drawn, "training", history, runs.DRAWN_CURVES)
+    return replace(run, hashes=hashes, picture=picture, files={"weights": [file]})
 
 
 def _whole(experiment: str, files: list[Path], reports: Path | None) -> runs.Run:
