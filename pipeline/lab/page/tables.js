@@ -49,5 +49,14 @@ for (const table of document.querySelectorAll("table")) {
     table.closest(".table").querySelector(".controls").prepend(box);
   }
 }
+// A link to a claim leads to its row: the table is unfolded first.
+function land() {
+  const row = document.getElementById(location.hash.slice(1))?.closest("tr");
+  if (!row) return;
+  row.closest("details")?.setAttribute("open", "");
+  row.scrollIntoView({ block: "center" });
+}
+land();
+addEventListener("hashchange", land);
 for (const image of document.images) image.addEventListener("click", () => image.classList.toggle("large"));
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((each) => (each.open = true)));
