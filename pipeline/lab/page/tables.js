@@ -51,10 +51,9 @@ for (const table of document.querySelectorAll("table")) {
 }
 // A link to a claim leads to its row: the table is unfolded first.
 function land() {
-  const row = document.getElementById(location.hash.slice(1))?.closest("tr");
-  if (!row) return;
-  row.closest("details")?.setAttribute("open", "");
-  row.scrollIntoView({ block: "center" });
+  const place = document.getElementById(location.hash.slice(1));
+  place?.closest("details")?.setAttribute("open", "");
+  place?.scrollIntoView();
 }
 land();
 addEventListener("hashchange", land);
