@@ -103,17 +103,16 @@ def _answered(claim: Claim, by_metric: ByMetric) -> dict[str, object]:
     beside = _beside(claim, by_metric)
     rows = _matching(by_metric, claim.row) if beside is not None else []
     rows = sorted(rows, key=lambda row: -row["n"])  # of equal values, the row with the largest n comes first
-    values = [(_formed(claim.form, _measured(row), beside or _ONES), _key(row)) for row in rows]
-    values = values or [((math.nan, math.nan, math.nan), _key(claim.row))]
+    values = [(_formed(claim.form, _measured(row), beside or _ONES), source_of(row)) for row in rows]
+    values = values or [((math.nan, math.nan, math.nan), source_of(claim.row))]
 
     def reached(answer: tuple[Measured, str]) -> float:
         value = answer[0][0]
         return {">": value, "<": -value}.get(sign[0], -abs(value - number))
 
-    (value, low, high), key = min(values, key=reached)
-    source = f"{claim.row['experiment']} results {key}"
+    (value, low, high), source = min(values, key=reached)
     if claim.beside is not None:
-        source += f" beside {claim.beside['experiment']} results {_key(claim.beside)}"
+        source += f" beside {source_of(claim.beside)}"
     numbers = {"value": value, "low": low, "high": high, "holds": holds(claim.target, value, low, high)}
     return {"claim": claim.name, "target": claim.target, **numbers, "source": source}
 
@@ -121,10 +120,10 @@ def _answered(claim: Claim, by_metric: ByMetric) -> dict[str, object]:
 _NAMED = ("set", "dependencies", "target", "method", "decoder", "metric", "comparison", "baseline", "judge", "lengths")
 
 
-def _key(row: Mapping[Any, str]) -> str:
-    """Columns that name the row, without defaults."""
+def source_of(row: Mapping[Any, str]) -> str:
+    """A row's experiment, and the columns that name it, without defaults: `quick results set=test_5 method=gcc ...`."""
     columns = {name: row[name] for name in _NAMED if row.get(name, "none") not in ("none", "all", "value")}
-    return " ".join(f"{name}={value}" for name, value in columns.items())
+    return f"{row['experiment']} results " + " ".join(f"{name}={value}" for name, value in columns.items())
 
 
 def _matching(by_metric: ByMetric, row: Row) -> list[dict[Any, Any]]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from dataclasses import replace
 from types import ModuleType
 
 import pandas as pd
 import pytest
 
+from pipeline.lab import claims
 from pipeline.lab.page import front
+from pipeline.lab.page.anchors import landed
 from pipeline.lab.page.cards import cards
 from pipeline.lab.page.rendering import html
 from tests.report import fusion, made, placement, policies
@@ -43,17 +45,21 @@ def test_a_card_has_the_papers_figure_or_the_goal_and_ours_with_its_interval() -
     (_, pocsnet), _, (_, go) = cards
     assert pocsnet.lines[0][1:] == ["+4.1 pp", "+25 pp <small>[15 to 35]</small>", "**no**"]
     question, goal, ours, _ = go.lines[0]
-    assert question.startswith("[Does it save time") and question.endswith("](placement.md#is-it-better)")
+    assert question.startswith("[Does it save time") and question.endswith("](claim:go_gain_over_expert)")
     assert goal == "≥ 20%" and ours == "25% <small>[15 to 35]</small>"
 
 
 @pytest.mark.parametrize("module", [policies, placement, fusion])
-def test_links_of_cards_lead_to_sections(module: ModuleType) -> None:
+def test_claims_of_cards_lead_to_the_cells_that_answer_them(module: ModuleType) -> None:
     name = module.__name__.rpartition(".")[2]
-    page = html(made.page(name, module.evidence(*module.PUBLISHED))[0], defaultdict(bytes))
-    links = {question.link for card in CARDS for question in card.questions.values()}
-    places = {link.partition("#")[2] for link in links if link.startswith(f"{name}.md#")}
-    assert places and places <= set(re.findall(r'id="(.*?)"', page))
+    evidence = module.evidence(*module.PUBLISHED)
+    rows = claims.table(evidence.results, claims.declared())
+    (text, _), (index, _) = (made.page(page, replace(evidence, claims=rows)) for page in (name, "index"))
+    index = landed(index, {name: text})
+    answered = {claim for card in CARDS for claim in card.questions} & set(rows[rows["value"].notna()]["claim"])
+    linked = re.findall(rf"]\({name}\.md#(\w+)\)", index)
+    assert set(linked) & answered and "(claim:" not in index
+    assert all(text.count(f'<a id="{claim}"></a>') == 1 for claim in linked)
 
 
 def test_an_unmeasured_claim_is_shown_without_a_link() -> None:
@@ -79,5 +85,5 @@ def test_claims_are_shown_unchanged() -> None:
         {"claim": "c", "target": "", "value": float("nan"), "low": None, "high": None, "holds": "not measured"},
     ]
     lines = front.claims(pd.DataFrame(rows)).lines
-    assert lines[0] == ["a \\| b", "&gt;= 0.2", "0.2500", "0.2000", "0.3000", "no", "x"]
+    assert lines[0] == ["[a \\| b](claim:a | b)", "&gt;= 0.2", "0.2500", "0.2000", "0.3000", "no", "x"]
     assert lines[1][2:6] == ["-", "-", "-", "not measured"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pipeline.lab.page.anchors import anchors
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import spelt
 from pipeline.lab.page.numbers import cell, count, number, percent, spread, two
@@ -22,7 +23,8 @@ def measured(line: Line) -> str:
     def write(size: float) -> str:
         return two(size) if line["metric"] in _TWO_DIGITS or abs(size) < 10 else count(size)
 
-    return write(line["value"]) if line["low"] == line["high"] else spread(line.rows[0], write)
+    same = line["low"] == line["high"]
+    return anchors(line.rows[0]) + (write(line["value"]) if same else spread(line.rows[0], write))
 
 
 MEASURED: list[Column] = [

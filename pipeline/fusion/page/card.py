@@ -7,7 +7,5 @@ from pipeline.lab.page.cards import brief
 
 CARD = "placement"  # whose card it is on
 QUESTIONS = {
-    "go_gain_fusion": Question(
-        "Does its fusion save time over the compilers' rules?", brief, "", "fusion.md#which-claims-hold"
-    ),
+    "go_gain_fusion": Question("Does its fusion save time over the compilers' rules?", brief),
 }

@@ -7,10 +7,5 @@ from pipeline.lab.page.numbers import percent
 
 CARD = "reproduction"  # whose card it is on
 QUESTIONS = {
-    "imitation_5_exact": Question(
-        "Does a larger network reach the goal for 5 instructions?",
-        percent,
-        "",
-        "imitation.md#a-second-round-on-fresh-blocks",
-    ),
+    "imitation_5_exact": Question("Does a larger network reach the goal for 5 instructions?", percent),
 }

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from pipeline.lab.claims import parsed
+from pipeline.lab.page.anchors import anchor
 from pipeline.lab.page.numbers import Write, percent, small
 from pipeline.lab.page.tables import Table
 
@@ -19,12 +20,11 @@ _UNITS = "+% p"  # left out of an interval, which has the unit of its value
 
 @dataclass(frozen=True)
 class Question:
-    """The question of a claim, the writer of its numbers, the paper's number, and a link to details."""
+    """The question of a claim, the writer of its numbers, and the paper's number."""
 
     text: str
     write: Write = percent
     paper: str = ""
-    link: str = ""  # page and section
 
 
 class Answer(NamedTuple):
@@ -57,5 +57,5 @@ def answered(claims: pd.DataFrame, questions: Mapping[str, Question]) -> Table:
     for name, question in questions.items():
         if reply := answer(claims, name, question.write):
             beside = [question.paper or "-"] if papers else []
-            lines.append([question.text, reply.goal, *beside, reply.measured, reply.holds])
+            lines.append([anchor(name) + question.text, reply.goal, *beside, reply.measured, reply.holds])
     return Table(["Question", "Wanted", *(["Papers"] if papers else []), "Measured", "Reached"], lines, right=1)

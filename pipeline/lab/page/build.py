@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pipeline.lab.page.anchors import landed, once
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.pages import FRONT, Page, experiments, pages, parts
 from pipeline.lab.page.plots import Drawing
@@ -55,18 +56,23 @@ def page_figures(page: Page, evidence: Evidence) -> dict[str, Drawing]:
 def contents(page: Page, evidence: Evidence) -> Mapping[str, Mapping[str, Any]]:
     """What the sections of a page read of the evidence, by their names: read once for the text and the figures."""
     if page not in evidence.contents:
-        evidence.contents[page] = {name: section.content(evidence) for name, section in sections(page).items()}
+        marked = evidence.with_claims
+        evidence.contents[page] = {name: section.content(marked) for name, section in sections(page).items()}
     every: Mapping[str, Mapping[str, Any]] = evidence.contents[page]
     return every
 
 
 def markdown(evidence: Evidence) -> dict[str, str]:
     """Every page as Markdown by its name; images are figures/<name>.png, links to pages are <name>.md."""
-    return {page.name: page_text(page, evidence) for page in pages()}
+    texts = {page.name: page_text(page, evidence) for page in pages()}
+    return {name: landed(text, texts) for name, text in texts.items()}
 
 
 def page_text(page: Page, evidence: Evidence) -> str:
-    """One page as Markdown: its template, then the templates of its sections one after the other."""
+    """One page as Markdown: its template, then the templates of its sections one after the other.
+
+    Links to claims are still `claim:<name>`; only all pages together say where each is answered.
+    """
     every = sections(page)
     whole = f"{page.name}/page/page.md.j2"
     templates = [whole] if (FOLDER / whole).exists() else []
@@ -82,7 +88,7 @@ def page_text(page: Page, evidence: Evidence) -> str:
         provenance=provenance(shown, evidence),
         numbers_line=numbers_line(shown, evidence),
     )
-    return folded(without_dead_links(text))
+    return folded(without_dead_links(once(text)))
 
 
 def without_dead_links(text: str) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
 from pipeline.lab import chapters, published
+from pipeline.lab.page.anchors import claimed
 
 ALL = "all"  # the seed of rows over all seeds
 
@@ -36,6 +37,11 @@ class Evidence:
         """Rows of these experiments over all seeds."""
         results = self.results
         return results[results["experiment"].isin(experiments) & (results["seed"] == ALL)]
+
+    @cached_property
+    def with_claims(self) -> Evidence:
+        """The same evidence; its results name the claims that they answer, so that cells become their anchors."""
+        return replace(self, results=claimed(self.results, self.claims))
 
     @cached_property
     def measurements(self) -> Mapping[tuple[str, str], list[Mapping[Any, Any]]]:

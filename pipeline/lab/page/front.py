@@ -42,7 +42,7 @@ def _answers(card: Card, rows: pd.DataFrame) -> Table:
         reply = answer(rows, name, question.write)
         ours = [reply.measured, reply.holds] if reply else ["-", "not measured"]
         goal = reply.goal if reply and not reply.goal.endswith(" 0") else "-"
-        text = f"[{question.text}]({question.link})" if reply else question.text
+        text = f"[{question.text}](claim:{name})" if reply else question.text
         lines.append([text, question.paper or goal, *ours])
     return Table(["Question", "Paper, goal", "Ours", "Holds"], lines)
 
@@ -89,9 +89,10 @@ def holding(rows: pd.DataFrame) -> Table:
 
 
 def claims(rows: pd.DataFrame) -> Table:
-    """Table `claims`, unchanged."""
+    """Table `claims`; the name of a claim leads to the cell that answers it, if a page shows it."""
 
     def written(entry: Any) -> str:
         return number(entry, 4) if isinstance(entry, float) else "-" if entry is None else cell(entry)
 
-    return table([(name.capitalize(), of(name, written)) for name in CLAIMS.schema.names], records(rows))
+    linked = ("Claim", of("claim", lambda name: f"[{cell(name)}](claim:{name})"))
+    return table([linked, *((name.capitalize(), of(name, written)) for name in CLAIMS.schema.names[1:])], records(rows))

@@ -13,8 +13,11 @@ from pipeline.lab.page.templates import template
 
 LONG = 12  # rows; a longer table is folded
 WIDE = 6  # columns of numbers; a table with more hides its intervals until the reader turns them on
+PANELS = 1300  # pixels; a wider figure has a line of its own
 _LEAD = 90  # characters; a longer sentence before a table does not become its summary
 _VERDICT = re.compile(r"<strong>(yes|no|uncertain)</strong>")
+_FIGURE = r"(?:<p>(?:(?!</p>).)*:</p>\n)?<p><img [^>]*></p>"  # with the sentence that introduces it
+_FIGURES = re.compile(rf"{_FIGURE}(?:\n{_FIGURE})+")
 
 
 def folded(text: str) -> str:
@@ -37,14 +40,17 @@ def html(text: str, images: Mapping[str, bytes]) -> str:
 
     `images`: figure name -> PNG bytes, which are embedded as data URIs. Raises KeyError if one is missing.
     """
-    depth = "2-2" if text.count("\n## ") > 2 else "2-3"  # a table of contents with a single line is useless
     converter = markdown_package.Markdown(
-        extensions=["tables", "toc", "sane_lists", "md_in_html"], extension_configs={"toc": {"toc_depth": depth}}
+        extensions=["tables", "toc", "sane_lists", "md_in_html"], extension_configs={"toc": {"toc_depth": "2-3"}}
     )
     body = converter.convert(text.replace("<details>", '<details markdown="1">'))
 
+    body = _FIGURES.sub(_side_by_side, body)
+
     def embed(match: re.Match) -> str:
-        return f'src="data:image/png;base64,{base64.b64encode(images[match[1]]).decode()}"'
+        image = images[match[1]]
+        panels = ' class="panels"' * (int.from_bytes(image[16:20], "big") > PANELS)  # its width is in a PNG's header
+        return f'src="data:image/png;base64,{base64.b64encode(image).decode()}"{panels}'
 
     body = re.sub(r'src="figures/([^"]+)\.png"', embed, body)
     body = re.sub(r'href="(\w+)\.md(#[^"]*)?"', r'href="\1.html\2"', body)
@@ -52,6 +58,11 @@ def html(text: str, images: Mapping[str, bytes]) -> str:
     body = re.sub(r"<table>.*?</table>", _boxed, body, flags=re.DOTALL)
     body = body.replace("<h2", f"<nav>{converter.toc}</nav>\n<h2", 1)
     return template("page.html.j2").render(title=text.splitlines()[0].lstrip("# "), body=body)
+
+
+def _side_by_side(match: re.Match) -> str:
+    """Figures that follow each other, each with its sentence; they share a line where the window is wide."""
+    return '<div class="figures">' + re.sub(_FIGURE, r"<div>\g<0></div>", match[0]) + "</div>"
 
 
 def _boxed(match: re.Match) -> str:

@@ -49,5 +49,13 @@ for (const table of document.querySelectorAll("table")) {
     table.closest(".table").querySelector(".controls").prepend(box);
   }
 }
+// A link to a claim leads to its row: the table is unfolded first.
+function land() {
+  const place = document.getElementById(location.hash.slice(1));
+  place?.closest("details")?.setAttribute("open", "");
+  place?.scrollIntoView();
+}
+land();
+addEventListener("hashchange", land);
 for (const image of document.images) image.addEventListener("click", () => image.classList.toggle("large"));
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((each) => (each.open = true)));

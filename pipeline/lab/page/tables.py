@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from pipeline.lab.page.anchors import anchors
 from pipeline.lab.page.names import METRICS, decoder_label, in_order, label
 from pipeline.lab.page.numbers import Row, with_interval
 
@@ -113,7 +114,12 @@ def columns(write: Callable[[Any], str] = str, /, **headings: str) -> list[Colum
 def metric(write: Callable[[Row | None], str], name: str = "", **query: str) -> Cell:
     """The line's row of a metric, written by `write`."""
     filters = query | ({"metric": name} if name else {})
-    return lambda line: write(line.find(**filters))
+
+    def cell(line: Line) -> str:
+        row = line.find(**filters)
+        return anchors(row or {}) + write(row)
+
+    return cell
 
 
 def value(write: Callable[[float], str], name: str = "", column: str = "value", **query: str) -> Cell:

@@ -12,6 +12,5 @@ QUESTIONS = {
         "Are as many more orders exact with an exact projection?",
         more,
         more(paper.difference("popocs_20", "sinkhorn", "exact_match")),
-        "operator.md#does-the-projection-learn-better",
     ),
 }

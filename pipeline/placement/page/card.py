@@ -5,8 +5,6 @@ from __future__ import annotations
 from pipeline.lab.page.asked import Question
 from pipeline.lab.page.cards import MAKESPANS, Card, Picture, brief
 
-_PLACED = "placement.md#is-it-better"
-_FEW = "placement.md#after-how-many-evaluations"
 CARD = Card(
     "[GO, 2020](placement.md)",
     "One network places, orders and [fuses](fusion.md) the operations of whole graphs on several devices. By Zhou et "
@@ -21,13 +19,9 @@ CARD = Card(
         level=1.0,
     ),
     {
-        "go_gain_over_expert": Question("Does it save time over the best expert, where possible?", brief, "", _PLACED),
-        "go_gain_over_hdp": Question("Does it save time over HDP, another learned method?", brief, "", _PLACED),
-        "go_first_decision_gap": Question(
-            "How far above the best known is its first schedule, made by a rule?", brief, "", _FEW
-        ),
-        "go_gain_over_untaught": Question(
-            "Does learning save time over the same search without it?", brief, "", _PLACED
-        ),
+        "go_gain_over_expert": Question("Does it save time over the best expert, where possible?", brief),
+        "go_gain_over_hdp": Question("Does it save time over HDP, another learned method?", brief),
+        "go_first_decision_gap": Question("How far above the best known is its first schedule, made by a rule?", brief),
+        "go_gain_over_untaught": Question("Does learning save time over the same search without it?", brief),
     },
 )

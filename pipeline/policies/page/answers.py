@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pipeline.lab.claims import holds, parsed
+from pipeline.lab.page.anchors import anchors
 from pipeline.lab.page.asked import SIGNS
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.graphs import LIST, OF_PAPER, PROXY, REAL, SYNTHETIC
@@ -49,6 +50,7 @@ class Answer:
     low: float = math.nan
     high: float = math.nan
     n: int = 0
+    anchors: str = ""  # of the claims that the row answers
 
 
 @with_extensions
@@ -80,7 +82,8 @@ def _against_peers(evidence: Evidence, method: str) -> Table:
 
 def _verdict(evidence: Evidence, question: Question) -> str:
     answer = answered(evidence, question)
-    return "-" if answer.holds == "not measured" else f"**{answer.holds}**, {_ours(question, answer)}"
+    verdict = f"{answer.anchors}**{answer.holds}**, {_ours(question, answer)}"
+    return "-" if answer.holds == "not measured" else verdict
 
 
 def questions(name: str, experiment: str) -> Iterator[Question]:
@@ -151,7 +154,7 @@ def _formed(question: Question, row: Mapping[Any, Any]) -> Answer:
         value, low, high = 1 - value, 1 - high, 1 - low
     elif question.form == "gap":
         value, low, high = value - 1, low - 1, high - 1
-    return Answer(holds(question.target, value, low, high), value, low, high, int(row["n"]))
+    return Answer(holds(question.target, value, low, high), value, low, high, int(row["n"]), anchors(row))
 
 
 def _ours(question: Question, answer: Answer) -> str:

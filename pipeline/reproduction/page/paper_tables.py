@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from pipeline.lab import paper
+from pipeline.lab.page.anchors import anchor
 from pipeline.lab.page.asked import answer
 from pipeline.lab.page.evidence import ALL, Evidence
 from pipeline.lab.page.names import in_order, label, natural, spelt
@@ -147,9 +148,19 @@ def _claims(claims: pd.DataFrame, place: str) -> Table:
     lines = []
 
     def add(text: str, scheduler: str, name: str, write: Write, papers: str = "-") -> None:
-        reply, size = (answer(claims, f"{place}_{claim}", write) for claim in (name, f"{name}_as_in_paper"))
+        names = [f"{place}_{claim}" for claim in (name, f"{name}_as_in_paper")]
+        reply, size = (answer(claims, claim, write) for claim in names)
         if reply:
-            lines.append([text, scheduler, papers, reply.measured, reply.holds, size.holds if size else "-"])
+            lines.append(
+                [
+                    "".join(map(anchor, names)) + text,
+                    scheduler,
+                    papers,
+                    reply.measured,
+                    reply.holds,
+                    size.holds if size else "-",
+                ]
+            )
 
     for text, metric_name, baseline, methods in _DIFFERENCES:
         write = partial(points, digits=2) if is_share(metric_name) else partial(signed, digits=4)
