@@ -1,4 +1,4 @@
-"""The README's tables and pictures: `python -m tests.readme` copies them from the front page of the report."""
+"""The README's first screen: `python -m tests.readme` copies it from the front page of the report."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ _MARKED = re.compile(r"(<!-- front: begin.*?-->\n)(.*?)(<!-- front: end -->)", r
 
 
 def front(index: str) -> str:
-    """The cards of reports/index.md, with links relative to the README. Raises ValueError where there are none."""
-    cards = re.search(r'<div class="cards".*?>\n(.*?)\n## ', index, re.DOTALL)
+    """What stands above the sections of reports/index.md, with links relative to the README.
+
+    Raises ValueError where there are no cards.
+    """
+    cards = re.search(r'^# .*?\n(.*?<div class="cards".*?</div>\n</div>)', index, re.DOTALL)
     if cards is None:
         raise ValueError("reports/index.md has no cards: run `snakemake reports/index.html`")
     lines = [line for line in cards[1].splitlines() if not line.startswith(("<div", "</div"))]

@@ -52,7 +52,7 @@ def test_without_a_chapter_the_other_pages_are_whole(hidden: str) -> None:
     assert all(
         rendering.html(text, dict.fromkeys(re.findall(r"figures/(.*?)\.png", text), b"")) for text in texts.values()
     )
-    assert f"]({hidden}.md" not in "".join(card.title for card in cards.cards())
+    assert f"]({hidden}.md" not in "".join(card.title for card in cards.cards().values())
     assert not any(claim.name.startswith("go_gain_fusion") for claim in claims.declared()) or hidden != "fusion"
 
 

@@ -16,7 +16,7 @@ from pipeline.lab.page.cards import cards
 from pipeline.lab.page.rendering import html
 from tests.report import fusion, made, placement, policies
 
-CARDS = cards()
+CARDS = list(cards().values())
 
 
 def answered(holds: str, value: float = 0.25) -> pd.DataFrame:
@@ -55,7 +55,7 @@ def test_claims_of_cards_lead_to_the_cells_that_answer_them(module: ModuleType) 
     evidence = module.evidence(*module.PUBLISHED)
     rows = claims.table(evidence.results, claims.declared())
     (text, _), (index, _) = (made.page(page, replace(evidence, claims=rows)) for page in (name, "index"))
-    index = landed(index, {name: text})
+    index = landed("index", {name: text, "index": index})
     answered = {claim for card in CARDS for claim in card.questions} & set(rows[rows["value"].notna()]["claim"])
     linked = re.findall(rf"]\({name}\.md#(\w+)\)", index)
     assert set(linked) & answered and "(claim:" not in index

@@ -1,6 +1,6 @@
 """Tables, figures and templates of the page `before_allocation`."""
 
-from pipeline.lab.page.pages import Page
+from pipeline.lab.page.pages import Page, Sentence
 
 PAGE = Page(
     place=13,
@@ -13,4 +13,18 @@ PAGE = Page(
     ),
     experiments=("before_allocation", "before_allocation_states"),
     sections=("gains", "functions", "states"),
+    answer=(
+        Sentence(
+            "before_allocation_gain_search",
+            "In functions that spill, a thousand measured orders save {} of the cycles of LLVM's default",
+        ),
+        Sentence(
+            "before_allocation_gain_first_guess",
+            "The learned order alone, at once, saves {}",
+        ),
+        Sentence(
+            "before_allocation_learned_over_search_100",
+            "Of a hundred measured orders, those of learned weights save {} over those without learning",
+        ),
+    ),
 )

@@ -1,6 +1,7 @@
 """Tables, figures and templates of the page `corpus`."""
 
-from pipeline.lab.page.pages import Page
+from pipeline.lab.page.numbers import count
+from pipeline.lab.page.pages import Page, Sentence
 
 PAGE = Page(
     place=11,
@@ -14,4 +15,16 @@ PAGE = Page(
     experiments=("dag_verification", "ingest"),
     sections=("composition", "verification", "ingest"),
     fresh=("blocks", "skipped", "corpus", "dags", "splits"),
+    answer=(
+        Sentence(
+            "dag_verification_state_runs",
+            "To test the dependencies, blocks were run {} times in other legal orders",
+            count,
+        ),
+        Sentence("dag_verification_different", "Of these orders, {} compute something else", count),
+        Sentence(
+            "ingest_wall_over_objdump",
+            "Reading machine code takes {} of the time of objdump",
+        ),
+    ),
 )

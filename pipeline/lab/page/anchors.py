@@ -42,9 +42,12 @@ def once(text: str) -> str:
     return _ANCHOR.sub(lambda match: match[0] * (first.setdefault(match[1], match.start()) == match.start()), text)
 
 
-def landed(text: str, pages: Mapping[str, str]) -> str:
-    """The text with links `[...](claim:name)` to the first of the pages with this anchor; plain text without one."""
-    places = {claim: name for name in reversed(pages) for claim in _ANCHOR.findall(pages[name])}
-    return _LINK.sub(
-        lambda link: f"[{link[1]}]({places[link[2]]}.md#{link[2]})" if link[2] in places else link[1], text
-    )
+def landed(name: str, texts: Mapping[str, str]) -> str:
+    """The page's text with links `[...](claim:name)` to the first page with this anchor; plain text without one."""
+    places = {claim: page for page in reversed(texts) for claim in _ANCHOR.findall(texts[page])}
+
+    def link(match: re.Match) -> str:
+        page = places.get(match[2])
+        return f"[{match[1]}]({'' if page == name else f'{page}.md'}#{match[2]})" if page else match[1]
+
+    return _LINK.sub(link, texts[name])

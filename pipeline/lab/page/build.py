@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pipeline.lab.page import opening
 from pipeline.lab.page.anchors import landed, once
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.pages import FRONT, Page, experiments, pages, parts
@@ -30,7 +31,8 @@ def sections(page: Page) -> dict[str, Section]:
     """The page's sections by name, those of other chapters last. A template reads a section under its name."""
     if page == FRONT:
         return {"front": _section("lab", "front")}
-    of_page = {name: _section(page.name, name) for name in page.sections}
+    opened = {"opening": Section(partial(opening.section, page), "")}
+    of_page = opened | {name: _section(page.name, name) for name in page.sections}
     return of_page | {
         name: _section(chapter, name) for chapter, part in parts().get(page.name, []) for name in part.sections
     }
@@ -65,7 +67,7 @@ def contents(page: Page, evidence: Evidence) -> Mapping[str, Mapping[str, Any]]:
 def markdown(evidence: Evidence) -> dict[str, str]:
     """Every page as Markdown by its name; images are figures/<name>.png, links to pages are <name>.md."""
     texts = {page.name: page_text(page, evidence) for page in pages()}
-    return {name: landed(text, texts) for name, text in texts.items()}
+    return {name: landed(name, texts) for name in texts}
 
 
 def page_text(page: Page, evidence: Evidence) -> str:

@@ -1,13 +1,14 @@
-"""The cards of the front page: for each of the systems its questions, by claim, and its picture.
+"""The front page: its cards, one for each system with its questions by claim, and the lines of its figure.
 
-A chapter with a page declares in its `page/card.py` a `CARD`; or the chapter with the card, as `CARD`, and `QUESTIONS`
-that it adds there.
+A chapter with a page declares in its `page/card.py` a `CARD`, whose picture opens its page; or the chapter with the
+card, as `CARD`, and `QUESTIONS` that it adds there. `WORTH` are its lines of the figure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import ModuleType
 
 from pipeline.lab import chapters
 from pipeline.lab.page.asked import Question
@@ -32,6 +33,20 @@ class Picture:
 
 
 @dataclass(frozen=True)
+class Worth:
+    """A line of the front page's figure: time saved by a heuristic, by what is learned, and by search without learning.
+
+    Each of the three is a row of table `results`, a ratio of times to the baseline: `rows` are the columns in common.
+    """
+
+    text: str
+    rows: Mapping[str, str]
+    heuristic: Mapping[str, str]
+    learned: Mapping[str, str]
+    searched: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class Card:
     """One system: what it does, a picture, and its questions by claim."""
 
@@ -51,13 +66,22 @@ def more(share: float | None) -> str:
     return points(share, 0 if abs(share or 0) >= 0.1 else 1)
 
 
-def cards() -> list[Card]:
-    """The cards in the order of their pages, each with its own questions, then those that other chapters add."""
+def cards() -> dict[str, Card]:
+    """Name of a page -> its card, in the order of the pages; its own questions, then those that other chapters add."""
+    named = {page: getattr(module, "CARD", None) for page, module in _declared().items()}
+    every = {page: card for page, card in named.items() if isinstance(card, Card)}
+    for page, name in named.items():
+        if isinstance(name, str) and name in every:
+            added = _declared()[page].QUESTIONS
+            every[name] = replace(every[name], questions={**every[name].questions, **added})
+    return every
+
+
+def worth() -> list[Worth]:
+    """The lines of the front page's figure, in the order of their pages."""
+    return [line for module in _declared().values() for line in getattr(module, "WORTH", ())]
+
+
+def _declared() -> dict[str, ModuleType]:
     declared = {module.__name__.split(".")[1]: module for module in chapters.modules("page.card")}
-    by_page = [declared[page.name] for page in pages() if page.name in declared]
-    every = {module.__name__.split(".")[1]: module.CARD for module in by_page if isinstance(module.CARD, Card)}
-    for module in by_page:
-        if isinstance(module.CARD, str) and module.CARD in every:
-            card = every[module.CARD]
-            every[module.CARD] = replace(card, questions={**card.questions, **module.QUESTIONS})
-    return list(every.values())
+    return {page.name: declared[page.name] for page in pages() if page.name in declared}

@@ -1,4 +1,4 @@
-"""The front page: a card for each system with its goals, and every claim."""
+"""The front page: what learning is worth, a card for each system with its goals, and every claim."""
 
 from __future__ import annotations
 
@@ -9,29 +9,33 @@ from matplotlib.figure import Figure
 
 from learned_schedulers.figures import subplots
 from pipeline.lab.page.asked import answer
-from pipeline.lab.page.cards import Card, Picture, cards
+from pipeline.lab.page.cards import Card, cards, worth
 from pipeline.lab.page.evidence import Evidence
-from pipeline.lab.page.names import label, mode
+from pipeline.lab.page.names import mode
 from pipeline.lab.page.numbers import cell, number
 from pipeline.lab.page.pages import pages
-from pipeline.lab.page.plots import downwards, drawings, key, point, shares
+from pipeline.lab.page.plots import downwards, drawings, key, legend, point, shares
 from pipeline.lab.page.tables import Table, of, records, table
 from pipeline.lab.shared_tables import CLAIMS
+
+KINDS: dict[str, tuple[str, dict[str, Any]]] = {  # of methods -> words and style
+    "heuristic": ("a heuristic, at once", {"color": "#8a8a8a", "marker": "s"}),
+    "learned": ("learned", {"color": "#0072b2", "marker": "o"}),
+    "searched": ("search, nothing learned", {"color": "#d55e00", "marker": "D", "markerfacecolor": "white"}),
+}
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
     """The page's cards and tables, and the unpublished experiments of each page."""
-    every = cards()
-    pictures = {card.picture.name: (draw, _rows(card.picture, evidence), card.picture) for card in every}
     return {
-        "cards": [(card, _answers(card, evidence.claims)) for card in every],
+        "cards": [(card, _answers(card, evidence.claims)) for card in cards().values()],
         "holding": holding(evidence.claims),
         "claims": claims(evidence.claims),
         "fingerprints": Table(["What", "Fingerprint"], [[k, mode(v)] for k, v in evidence.fingerprints.items()]),
         "unpublished": {
             page.name: [name for name in page.experiments if not evidence.measured(name)] for page in pages()
         },
-        "figures": drawings(**pictures),
+        "figures": drawings(front=(draw, saved(evidence))),
     }
 
 
@@ -47,34 +51,33 @@ def _answers(card: Card, rows: pd.DataFrame) -> Table:
     return Table(["Question", "Paper, goal", "Ours", "Holds"], lines)
 
 
-def _rows(picture: Picture, evidence: Evidence) -> pd.DataFrame:
-    """The picture's rows, one for each measured method."""
-    rows = evidence.of(picture.rows["experiment"])
-    for name, value in picture.rows.items():
-        rows = rows[rows[name] == value]
-    rows = rows[rows["method"].isin(picture.methods) & rows["decoder"].isin(("hungarian", "none", "best"))]
-    return rows.dropna(subset=["value"]).drop_duplicates("method")
+def saved(evidence: Evidence) -> pd.DataFrame:
+    """Columns text (of a line of the figure), kind (heuristic, learned, searched), value, low, high: shares of time."""
+    every = []
+    for line in worth():
+        for kind in KINDS:
+            query = {**line.rows, **getattr(line, kind)}
+            rows = evidence.measurements.get((query["experiment"], query["metric"]), [])
+            ratio = next((row for row in rows if row.items() >= query.items()), None)
+            if ratio is not None:
+                ends = {"value": 1 - ratio["value"], "low": 1 - ratio["high"], "high": 1 - ratio["low"]}
+                every.append({"text": line.text, "kind": kind, **ends})
+    return pd.DataFrame(every)
 
 
-def draw(rows: pd.DataFrame, picture: Picture) -> Figure:
-    """A line for each method with its value and interval, and the paper's value if it has one."""
-    methods = [name for name in picture.methods if name in set(rows["method"])]
-    with subplots(4.4, 1.9) as (figure, axes):
+def draw(rows: pd.DataFrame) -> Figure:
+    """A line for each problem: the time that each kind of method saves, with its interval."""
+    texts = list(dict.fromkeys(rows["text"]))
+    with subplots(8.4, 0.9 + 0.72 * len(texts)) as (figure, axes):
         ax = axes[0, 0]
         for row in rows.to_dict("records"):
-            tint = "#0072b2" if row["method"] in picture.methods[: picture.leading] else "#8a8a8a"
-            point(ax, row, -methods.index(row["method"]), 2.0, color=tint, marker="o", markersize=6)
-        if picture.level is not None:
-            ax.axvline(picture.level, color="#222222", linewidth=0.8)
-        if picture.papers is not None:
-            papers = {name: value for name, value in picture.papers.items() if name in methods}
-            style: Any = {"color": "#d55e00", "markerfacecolor": "none", "linestyle": "", "marker": "D"}
-            ax.plot(list(papers.values()), [-methods.index(name) for name in papers], markersize=5, **style)
-            ax.legend(handles=[key("ours", color="#0072b2", marker="o"), key("paper", **style)], loc="best")
-            shares(ax.xaxis)
-        downwards(ax, [label(name) for name in methods])
-        ax.locator_params(axis="x", nbins=5)
-        figure.suptitle(picture.title, x=0.01, ha="left", fontsize=10.5)
+            place = list(KINDS).index(row["kind"])
+            point(ax, row, -texts.index(row["text"]) + 0.22 * (1 - place), 2.2, markersize=7, **KINDS[row["kind"]][1])
+        ax.axvline(0, color="#222222", linewidth=0.8)
+        downwards(ax, texts)
+        shares(ax.xaxis)
+        ax.set_xlabel("time saved, with 95% intervals")
+        legend(figure, [key(text, linestyle="", **style) for text, style in KINDS.values()], 3)
     return figure
 
 

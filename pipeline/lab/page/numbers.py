@@ -43,6 +43,11 @@ def percent(share: float, digits: int = 1) -> str:
     return "-" if math.isnan(share) else f"{100 * share:.{digits}f}%"
 
 
+def hundredths(share: float) -> str:
+    """A small share as a percentage with two digits."""
+    return percent(share, 2)
+
+
 def is_share(metric: str) -> bool:
     """Whether the metric is written as a percentage."""
     return metric.startswith(_SHARES)

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import NamedTuple
 
 from pipeline.lab import chapters
+from pipeline.lab.page.numbers import Write, percent
+
+
+class Sentence(NamedTuple):
+    """A sentence of a page's answer, which `{}` completes by the value of a claim; true whatever the value is."""
+
+    claim: str
+    text: str
+    write: Write = percent
 
 
 @dataclass(frozen=True)
@@ -24,6 +34,7 @@ class Page:
     experiments: tuple[str, ...]  # shown on the page; only those in params.yaml's `report` run by default
     sections: tuple[str, ...]
     fresh: tuple[str, ...] = ()  # kinds of files of this run that `prepared.py` beside this declaration reads
+    answer: tuple[Sentence, ...] = ()  # to the question
 
 
 @dataclass(frozen=True)
@@ -42,7 +53,8 @@ FRONT = Page(
     short="front page",
     title="Learned schedulers: three papers, built again and measured",
     question=(
-        "What does each of three published schedulers reach if it is built again and measured beside simple methods?"
+        "What is learning worth beside a heuristic, when instructions are ordered, and when the operations of neural "
+        "networks are placed on devices: three published systems, built again and measured."
     ),
     experiments=(),  # it has the experiments of all further pages
     sections=("front",),

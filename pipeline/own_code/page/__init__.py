@@ -1,6 +1,7 @@
 """Tables, figures and templates of the page `own_code`."""
 
-from pipeline.lab.page.pages import Page
+from pipeline.lab.page.numbers import count
+from pipeline.lab.page.pages import Page, Sentence
 
 PAGE = Page(
     place=5,
@@ -24,4 +25,17 @@ PAGE = Page(
         "own_run_times",
     ),
     sections=("answers", "gains", "worth", "proof", "generated", "projects", "pace"),
+    answer=(
+        Sentence(
+            "own_blocks_that_differ", "Of the blocks that were run in both orders, {} compute something else", count
+        ),
+        Sentence(
+            "own_cycles_tso_atom",
+            "Cycles on the in-order Atom, by its model, are {} of GCC's",
+        ),
+        Sentence(
+            "own_cycles_tso_skylake",
+            "On Skylake, they are {}",
+        ),
+    ),
 )

@@ -1,6 +1,7 @@
 """Tables, figures and templates of the page `own_models`."""
 
-from pipeline.lab.page.pages import Page
+from pipeline.lab.page.numbers import count, two
+from pipeline.lab.page.pages import Page, Sentence
 
 PAGE = Page(
     place=6,
@@ -22,4 +23,16 @@ PAGE = Page(
         "own_graph_answer",
     ),
     sections=("answers", "reading", "costs", "gpu", "memory", "splits", "pace"),
+    answer=(
+        Sentence(
+            "own_models_refused_share",
+            "Of other people's files and modules, {} are refused",
+        ),
+        Sentence(
+            "own_model_time_rank_correlation",
+            "Expected seconds are ranked as the measured ones with a correlation of {}",
+            two,
+        ),
+        Sentence("own_split_modules_different", "Of the modules that were split, {} compute something else", count),
+    ),
 )

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from pipeline.lab.page.asked import Question
-from pipeline.lab.page.cards import MAKESPANS, Card, Picture, brief
+from pipeline.lab.page.cards import MAKESPANS, Card, Picture, Worth, brief
 
+WORTH = (
+    Worth(
+        "Networks on four devices;\nover the best expert's layout",
+        {"experiment": "placement", "set": "all", "target": "all", "baseline": "expert"} | MAKESPANS,
+        heuristic={"method": "placed_heft"},
+        learned={"method": "go"},
+        searched={"method": "go_untaught"},
+    ),
+)
 CARD = Card(
     "[GO, 2020](placement.md)",
     "One network places, orders and [fuses](fusion.md) the operations of whole graphs on several devices. By Zhou et "

@@ -1,6 +1,7 @@
 """Tables, figures and templates of the page `processors`."""
 
-from pipeline.lab.page.pages import Page
+from pipeline.lab.page.numbers import hundredths
+from pipeline.lab.page.pages import Page, Sentence
 
 PAGE = Page(
     place=4,
@@ -24,4 +25,17 @@ PAGE = Page(
         "processor_deviations",
     ),
     sections=("guess", "cycles", "fresh", "agreement"),
+    answer=(
+        Sentence(
+            "first_guess_gap_atom",
+            "On the in-order Atom, the first guess of a small network is {} above the fewest cycles known",
+            hundredths,
+        ),
+        Sentence("first_guess_gap_silvermont", "On Silvermont, it is {} above", hundredths),
+        Sentence(
+            "learned_over_search_at_equal_calls_10",
+            "With ten calls of a dear judge, learning saves {} of the cycles of a search",
+            hundredths,
+        ),
+    ),
 )

@@ -1,6 +1,7 @@
 """Tables, figures and templates of the page `reproduction`."""
 
-from pipeline.lab.page.pages import Page
+from pipeline.lab.page.numbers import points
+from pipeline.lab.page.pages import Page, Sentence
 
 PAGE = Page(
     place=1,
@@ -11,4 +12,21 @@ PAGE = Page(
     experiments=("quick", "paper", "processor_kinds"),
     sections=("paper_tables",),
     fresh=("sweep", "examples"),
+    answer=(
+        Sentence(
+            "paper_test_5_paper_popocs_20_exact_match_minus_sinkhorn",
+            "With the paper's settings, the share of orders that are exactly GCC's is, with POPOCS beside Sinkhorn, {}",
+            points,
+        ),
+        Sentence(
+            "quick_test_5_popocs_20_exact_match_minus_sinkhorn",
+            "With settings with which both learn well, it is {}",
+            points,
+        ),
+        Sentence(
+            "quick_test_5_popocs_150_valid_share_minus_sinkhorn_as_in_paper",
+            "The share of legal orders is, beside Sinkhorn's, {}",
+            points,
+        ),
+    ),
 )

@@ -1,6 +1,7 @@
 """Tables, figures and templates of the page `scale`."""
 
-from pipeline.lab.page.pages import Page
+from pipeline.lab.page.numbers import count, two
+from pipeline.lab.page.pages import Page, Sentence
 
 PAGE = Page(
     place=12,
@@ -13,4 +14,9 @@ PAGE = Page(
     ),
     experiments=("blocks_scale", "graphs_stored", "cluster", "faults"),
     sections=("curve", "cluster", "faults"),
+    answer=(
+        Sentence("blocks_30_million_gigabytes", "30 million blocks need {} GB of memory", two),
+        Sentence("cluster_different_bytes", "On a cluster, {} bytes of the results differ", count),
+        Sentence("faults_silent", "Of the faults that were injected, {} change a number in silence", count),
+    ),
 )

@@ -1,0 +1,16 @@
+"""The line of the front page's figure about orders before registers are allocated."""
+
+from __future__ import annotations
+
+from pipeline.lab.page.cards import Worth
+
+WORTH = (
+    Worth(
+        "Functions before registers are\nallocated; over LLVM's default",
+        {"experiment": "before_allocation", "set": "test", "metric": "cycles", "comparison": "ratio"}
+        | {"baseline": "llvm default"},
+        heuristic={"method": "pressure_list", "decoder": "candidates_1"},
+        learned={"method": "learned_evolution", "decoder": "candidates_1000"},
+        searched={"method": "evolution", "decoder": "candidates_1000"},
+    ),
+)

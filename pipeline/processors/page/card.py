@@ -1,0 +1,20 @@
+"""The lines of the front page's figure about the orders of blocks."""
+
+from __future__ import annotations
+
+from pipeline.lab.page.cards import Worth
+
+_BLOCKS = {"experiment": "first_guess", "set": "fresh_guess_10_40", "metric": "cycles", "comparison": "ratio"}
+_METHODS = {
+    "heuristic": {"method": "list_scheduling_critical_path"},
+    "learned": {"method": "first_guess"},
+    "searched": {"method": "search"},
+}
+WORTH = tuple(
+    Worth(
+        f"Instructions of a block,\n{name}; over GCC's order",
+        {**_BLOCKS, "baseline": "gcc", "judge": judge},
+        **_METHODS,
+    )
+    for judge, name in (("atom", "in-order Atom"), ("haswell", "out-of-order Haswell"))
+)
