@@ -25,8 +25,8 @@ PAGE = Page(
         "sampling_speed",
     ),
     sections=(
-        "answers",
         "paper_sizes",
+        "answers",
         "paper_tables",
         "gains",
         "temperature",
