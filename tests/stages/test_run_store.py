@@ -45,6 +45,10 @@ class Store:
         )
         return "1"
 
+    def rename_experiment(self, experiment_id: str, name: str) -> None:
+        assert self.experiment is not None
+        self.experiment.name = name
+
     def create_run(self, experiment_id: str, tags: dict[str, str], run_name: str) -> SimpleNamespace:
         number = len(self.runs)
         # Clocks of machines differ: a later run may say that it was started earlier.

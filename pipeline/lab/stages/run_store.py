@@ -162,6 +162,7 @@ def _experiment(client: MlflowClient, name: str, tags: dict[str, str]) -> str:
     for key, value in tags.items():
         if experiment.tags.get(key) != (right := value.replace(ID, experiment_id)):
             client.set_experiment_tag(experiment_id, key, right)
+    _correct(client, "rename_experiment", experiment_id, name)  # it is modified now: MLflow's first page begins with it
     return experiment_id
 
 

@@ -65,7 +65,7 @@ def main(
         with run_store.opened() as client:
             commit, dirty = provenance.commit()
             origin = {"git_commit": commit, "dirty": str(dirty), "processor": provenance.machine().text()}
-            # MLflow's first page shows the experiments that were logged last.
+            # MLflow's first page shows the experiments that were tracked last.
             for experiment in reversed(experiment_tags.in_order(by_experiment)):
                 items = by_experiment[experiment]
                 tags = experiment_tags.tags(experiment, settings_now.get(experiment, {}), items)
