@@ -12,7 +12,7 @@ QUESTIONS = {
 PICTURE = Picture(
     "opening_fusion",
     "Run time over the compilers' best rule, learned fusion beside rules and searches",
-    "Run time over the best default's, whole graphs, one device",
+    "Run time over the best rule's, one device",
     ("go_fusion", "go_fusion_zero_shot", "go_fusion_untaught", "fusion_annealing", "priority_fusion", "separate"),
     2,
     {"experiment": "fusion", "set": "fusion_unseen", "target": "alone", "metric": "run_time"}
