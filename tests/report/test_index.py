@@ -10,9 +10,10 @@ import pandas as pd
 import pytest
 
 from pipeline.lab import claims
-from pipeline.lab.page import front
+from pipeline.lab.page import front, opening
 from pipeline.lab.page.anchors import landed
 from pipeline.lab.page.cards import cards
+from pipeline.lab.page.pages import pages
 from pipeline.lab.page.rendering import html
 from tests.report import fusion, made, placement, policies
 
@@ -70,7 +71,8 @@ def test_an_unmeasured_claim_is_shown_without_a_link() -> None:
 
 
 def test_pictures_have_the_systems_methods_first_and_the_papers_values() -> None:
-    figures = front.section(made.evidence(made.reproduction()))["figures"]
+    (page,) = (page for page in pages() if page.name == "reproduction")
+    figures = opening.section(page, made.evidence(made.reproduction()))["figures"]
     assert list(figures) == ["front_pocsnet"]
     (ax,) = figures["front_pocsnet"]().axes
     labels = [text.get_text() for text in ax.get_yticklabels()]
@@ -87,3 +89,26 @@ def test_claims_are_shown_unchanged() -> None:
     lines = front.claims(pd.DataFrame(rows)).lines
     assert lines[0] == ["[a \\| b](claim:a | b)", "&gt;= 0.2", "0.2500", "0.2000", "0.3000", "no", "x"]
     assert lines[1][2:6] == ["-", "-", "-", "not measured"]
+
+
+def test_the_figure_shows_what_each_kind_of_method_saves() -> None:
+    ratios = {"placed_heft": 0.9, "go": 0.6, "go_untaught": 0.61}
+    place = {"experiment": "placement", "set": "all", "target": "all", "baseline": "expert", "judge": "simulator"}
+    rows = [
+        place | {"metric": "makespan", "comparison": "ratio", "method": name, "value": ratio}
+        for name, ratio in ratios.items()
+    ]
+    saved = front.saved(made.evidence(made.results(rows)))
+    assert list(saved["kind"]) == ["heuristic", "learned", "searched"]
+    assert list(saved["value"].round(2)) == [0.1, 0.4, 0.39] and (saved["low"] < saved["value"]).all()
+    (ax,) = front.draw(saved).axes
+    assert len(ax.get_yticklabels()) == 1
+
+
+@pytest.mark.parametrize("holds", ["yes", "no", "uncertain"])
+def test_a_page_opens_with_the_values_and_verdicts_of_its_claims(holds: str) -> None:
+    (page,) = (page for page in pages() if page.name == "placement")
+    sentences = opening.section(page, made.evidence(claims=answered(holds)))["sentences"]
+    assert len(sentences) == 3 and all(f"(wanted ≥ 20.0%: **{holds}**)." in sentence for sentence in sentences)
+    assert "[25.0%](claim:go_gain_over_hdp) <small>[15.0 to 35.0]</small>" in sentences[1]
+    assert opening.section(page, made.evidence())["sentences"] == []

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from pipeline.lab.page.asked import Question
-from pipeline.lab.page.cards import brief
+from pipeline.lab.page.cards import Picture, brief
 
 CARD = "placement"  # whose card it is on
 QUESTIONS = {
     "go_gain_fusion": Question("Does its fusion save time over the compilers' rules?", brief),
 }
+PICTURE = Picture(
+    "opening_fusion",
+    "Run time over the compilers' best rule, learned fusion beside rules and searches",
+    "Run time over the best rule's, one device",
+    ("go_fusion", "go_fusion_zero_shot", "go_fusion_untaught", "fusion_annealing", "priority_fusion", "separate"),
+    2,
+    {"experiment": "fusion", "set": "fusion_unseen", "target": "alone", "metric": "run_time"}
+    | {"comparison": "ratio", "baseline": "default", "judge": "fusion_cost", "lengths": "all"},
+    level=1.0,
+)

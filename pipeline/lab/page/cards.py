@@ -1,7 +1,7 @@
 """The front page: its cards, one for each system with its questions by claim, and the lines of its figure.
 
 A chapter with a page declares in its `page/card.py` a `CARD`, whose picture opens its page; or the chapter with the
-card, as `CARD`, and `QUESTIONS` that it adds there. `WORTH` are its lines of the figure.
+card, as `CARD`, and `QUESTIONS` that it adds there. `PICTURE` opens another page, and `WORTH` are lines of the figure.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ class Picture:
     leading: int  # number of the system's methods
     rows: Mapping[str, str]
     papers: Mapping[str, float] | None = None  # the paper's numbers by method
+    decoders: tuple[str, ...] = ("hungarian", "none", "best")  # the first one that a method has is shown
     level: float | None = None  # a line across all methods
 
 
@@ -75,6 +76,14 @@ def cards() -> dict[str, Card]:
             added = _declared()[page].QUESTIONS
             every[name] = replace(every[name], questions={**every[name].questions, **added})
     return every
+
+
+def picture(page: str) -> Picture | None:
+    """What opens the page: the picture of its card, or one of its own."""
+    module = _declared().get(page)
+    card = getattr(module, "CARD", None)
+    shown: Picture | None = card.picture if isinstance(card, Card) else getattr(module, "PICTURE", None)
+    return shown
 
 
 def worth() -> list[Worth]:
