@@ -36,7 +36,7 @@ ON_GRAPHS = {  # experiment -> its methods
     "fusion": ["separate", "priority_fusion", "go_fusion"],
 }
 TIMED = ["hardware", "this_machine"]  # their tables differ from run to run
-PUBLISHED = ["dag_verification", "imitation", "processors", *TIMED, *ON_GRAPHS]
+PUBLISHED = ["dag_verification", "imitation", "processors", "job_shop_training", *TIMED, *ON_GRAPHS]
 
 
 def run(folder: Path, *command: str, fails: bool = False, environment: Mapping[str, str] = ENVIRONMENT) -> str:
