@@ -18,3 +18,5 @@ def claims() -> Iterator[Claim]:
     yield Claim("outside_heft_differs_from_saga", "== 0", differs | {"baseline": "heft"})
     for metric, target in (("files", ">= 5000"), ("wrong", "== 0")):
         yield Claim(f"outside_mutated_{metric}", target, row_of("mutated_instances", set="all", metric=metric))
+    minutes = row_of("newcomer_trials", method="own_method", target="this_machine", metric="minutes_to_own_method")
+    yield Claim("outside_minutes_to_own_method", "<= 20", minutes)

@@ -8,6 +8,6 @@ PAGE = Page(
     short="instances of others",
     title="Instances of others",
     question="How far are our methods from the best makespans known of instances of others?",
-    experiments=("outside_instances", "saga_peers", "mutated_instances"),
+    experiments=("outside_instances", "saga_peers", "mutated_instances", "newcomer_trials"),
     sections=("gaps", "saga", "mutated"),
 )
