@@ -32,10 +32,8 @@ reproduce: $(READY) llvm npm unlock ## the main job: everything from the downloa
 test: $(READY) llvm g++ postgres sshd slurm ## lint, types, unit tests, then the whole pipeline on a tiny corpus
 	ruff check .
 	ruff format --check .
-	mypy
-	mypy examples/*.py
-	pytest -q -n 2 --dist loadfile -m "not e2e"
-	pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m e2e
+	{ mypy && mypy examples/*.py; } & pytest -q -n 2 --dist loadfile -m "not e2e" && wait $$!  # types beside the tests
+	pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m e2e $$(grep -rl --include='test_*.py' 'pytest\.mark\.e2e' tests)
 
 .PHONY: test-unit
 test-unit: $(READY) llvm ## for the impatient: the quick unit tests alone (a minute and a half)

@@ -31,8 +31,9 @@ settings.load_profile("suite")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The files that take minutes begin first, so that no process waits for them at the end."""
-    items.sort(key=lambda item: item.path.name not in ("test_dvc.py", "test_end_to_end.py"))
+    """The files that take minutes begin first, the longest before the others, so that no process waits at the end."""
+    longest = ("test_dvc.py", "test_end_to_end.py", "test_versions.py")
+    items.sort(key=lambda item: longest.index(item.path.name) if item.path.name in longest else len(longest))
 
 
 @pytest.fixture(autouse=True)

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import warnings
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -17,7 +18,7 @@ from pipeline.lab.provenance import machine
 from pipeline.lab.shared_tables import CLAIMS, RESULTS
 from pipeline.lab.trial.copies import METHODS, ON_GRAPHS, PUBLISHED, changed, copy_of_repository, digests, run
 from tests import behaviour
-from tests.copies import EVALUATED, planned
+from tests.copies import EVALUATED, planned, warm_stages
 
 pytestmark = pytest.mark.e2e
 
@@ -30,9 +31,16 @@ AGAIN = (  # what is made twice of what is published: proven orders, networks, p
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
+    """Stages start warm here. Those of DVC's run and of the killed one (test_dvc.py) start as a user's do."""
+    with warm_stages(tmp_path_factory.mktemp("warm")) as variables:
+        yield variables
+
+
+@pytest.fixture(scope="module")
+def undisturbed(warm: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = copy_of_repository(tmp_path_factory.mktemp("undisturbed"))
-    run(folder, "snakemake", "-j2")
+    run(folder, "snakemake", "-j2", environment=warm)
     return folder
 
 
@@ -198,7 +206,7 @@ def times_code() -> bool:
 
 
 @pytest.fixture(scope="module")
-def published(undisturbed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def published(undisturbed: Path, warm: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All that is published, and the report that shows it, asked for in one command; made twice."""
     for name in (
         "verification",
@@ -210,12 +218,13 @@ def published(undisturbed: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     shutil.copytree(undisturbed, folder)
     possible = {"hardware": times_code(), "this_machine": TWO_CORES}
     measured = [name for name in PUBLISHED if possible.get(name, True)]
-    run(folder, "snakemake", "-j2", "reports/index.html", *(f"data/published/{name}.done" for name in measured))
+    asked = ("reports/index.html", *(f"data/published/{name}.done" for name in measured))
+    run(folder, "snakemake", "-j2", *asked, environment=warm)
     first = digests(folder, "data", "reports/published")
     again = [name for name in first if name.startswith(AGAIN)]
     for name in again:
         (folder / name).unlink()
-    run(folder, "snakemake", "-j2", *again)
+    run(folder, "snakemake", "-j2", *again, environment=warm)
     assert len(again) > 7 and digests(folder, "data", "reports/published") == first
     return folder
 
