@@ -44,7 +44,7 @@ def once(text: str) -> str:
 
 def landed(name: str, texts: Mapping[str, str]) -> str:
     """The page's text with links `[...](claim:name)` to the first page with this anchor; plain text without one."""
-    places = {claim: page for page in reversed(texts) for claim in _ANCHOR.findall(texts[page])}
+    places = {claim: page for page in reversed([*texts]) for claim in _ANCHOR.findall(texts[page])}
 
     def link(match: re.Match) -> str:
         page = places.get(match[2])

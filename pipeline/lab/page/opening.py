@@ -21,10 +21,10 @@ from pipeline.lab.page.plots import downwards, drawings, key, point, shares
 def section(page: Page, evidence: Evidence) -> dict[str, Any]:
     """The sentences of the measured claims, and the picture, if the page has one that is measured."""
     shown = picture(page.name)
-    rows = _rows(shown, evidence) if shown else []
+    rows = _rows(shown, evidence) if shown else None
     return {
         "sentences": [text for sentence in page.answer for text in _said(sentence, evidence.claims)],
-        "picture": shown if len(rows) else None,
+        "picture": shown if rows is not None and len(rows) else None,
         "figures": drawings(**{shown.name: (draw, rows, shown)}) if shown else {},
     }
 

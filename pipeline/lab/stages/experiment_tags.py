@@ -31,7 +31,7 @@ ID = "{experiment_id}"  # stands for it in tags that are made before it is known
 def in_order(names: Iterable[str]) -> list[str]:
     """Experiments as a newcomer should meet them: those of the front page's pictures, then page by page."""
     present = set(names)
-    pictured = [card.picture.rows["experiment"] for card in cards()]
+    pictured = [card.picture.rows["experiment"] for card in cards().values()]
     return [name for name in dict.fromkeys([*pictured, *experiments(present)]) if name in present]
 
 
