@@ -117,7 +117,8 @@ def methods(experiment: str, settings: Settings, results: pd.DataFrame) -> list[
             )
         )
     table = compared(runs)
-    runs.sort(key=lambda run: table.index.get_loc(run.name))
+    places = {name: place for place, name in enumerate(table.index)}
+    runs.sort(key=lambda run: places[run.name])
     picture = cache(partial(drawn, "methods", table.iloc[:, :_DRAWN].dropna(how="all")))  # the same for all of them
     return [replace(run, picture=picture) if run.key_metrics else run for run in runs]
 
