@@ -1,4 +1,4 @@
-"""Arrays for compiled code, all of one kind: numba compiles a function anew for each mixture of kinds."""
+"""Arguments for compiled code, all of one kind: numba compiles a function anew for each mixture of kinds."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 _Tuple = TypeVar("_Tuple", bound=tuple[Any, ...])
+# A mere 0 or -1 in compiled code is a literal, for which numba compiles what it is passed to once more.
+ZERO: int = np.int64(0)  # type: ignore[assignment]
+MINUS_ONE: int = np.int64(-1)  # type: ignore[assignment]
 
 
 def read_only(arrays: _Tuple) -> _Tuple:
@@ -19,7 +22,8 @@ def read_only(arrays: _Tuple) -> _Tuple:
         _view(value) if isinstance(value, np.ndarray) else read_only(value) if isinstance(value, tuple) else value
         for value in arrays
     ]
-    same: _Tuple = getattr(arrays, "_make", tuple)(values)
+    make: Any = getattr(arrays, "_make", tuple)
+    same: _Tuple = make(values)
     return same
 
 

@@ -218,8 +218,8 @@ def published(undisturbed: Path, warm: Mapping[str, str], tmp_path_factory: pyte
     shutil.copytree(undisturbed, folder)
     possible = {"hardware": times_code(), "this_machine": TWO_CORES}
     measured = [name for name in PUBLISHED if possible.get(name, True)]
-    asked = ("reports/index.html", *(f"data/published/{name}.done" for name in measured))
-    run(folder, "snakemake", "-j2", *asked, environment=warm)
+    targets = ("reports/index.html", *(f"data/published/{name}.done" for name in measured))
+    run(folder, "snakemake", "-j2", *targets, environment=warm)
     first = digests(folder, "data", "reports/published")
     again = [name for name in first if name.startswith(AGAIN)]
     for name in again:

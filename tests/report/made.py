@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from typing import Any
 
@@ -82,6 +83,11 @@ def evidence(*rows: pd.DataFrame, **more: Any) -> Evidence:
     shown = pd.concat([results([])[:0], *rows], ignore_index=True) if rows else results([])
     default: dict[str, Any] = {"params": PARAMS, "results": shown, "tables": {"corpus": statistics()} | more}
     return Evidence(**(default | fields))
+
+
+def without_anchors(text: str) -> str:
+    """A cell or a page without the anchors of claims."""
+    return re.sub(r'<a id="\w+"></a>', "", text)
 
 
 def page(name: str, evidence: Evidence) -> tuple[str, set[str]]:

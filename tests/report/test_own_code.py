@@ -147,7 +147,12 @@ def test_each_claim_finds_its_row() -> None:
     names = {claim.name for claim in claims.declared() if claim.row["experiment"] in EXPERIMENTS}
     assert names == set(answers.QUESTIONS) and len(names) == 45
     lines = answers.section(EVIDENCE)["questions"].lines
-    assert lines[0] == ["How many blocks compute something else in their new order?", "= 0", "0", "**yes**"]
+    assert [made.without_anchors(lines[0][0]), *lines[0][1:]] == [
+        "How many blocks compute something else in their new order?",
+        "= 0",
+        "0",
+        "**yes**",
+    ]
 
 
 @pytest.mark.parametrize("experiment", sorted(EXPERIMENTS))

@@ -229,7 +229,7 @@ def test_each_missing_experiment_is_named_with_its_command() -> None:
 
 
 def test_the_corpus_its_verification_and_its_ingestion() -> None:
-    text = re.sub(r'<a id="\w+"></a>', "", TEXTS["full"]["corpus"])
+    text = made.without_anchors(TEXTS["full"]["corpus"])
     assert "| **all** |  | 20 | 1,200 | 600 | 3,000 | 5.0 | 1.00 | 20.0% | 100.00% |" in text
     assert "| ffprobe | lib19.so | 60 | 30 | 150 | 5.0 |" in text and "|  | 5 more | 300 | 150 |" in text
     assert "| register RAW | 600 | 100.0% | 600 | 100.0% |" in text

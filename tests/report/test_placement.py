@@ -26,7 +26,7 @@ def test_every_figure_is_shown_and_can_be_drawn() -> None:
     assert drawn == {
         "placement_graph", "placement_timeline", "placement_memory", "placement_convergence",
         "placement_convergence_seconds", "placement_training", "placement_scale", "placement_few",
-        "placement_few_seconds",
+        "placement_few_seconds", "front_go",
     }  # fmt: skip
     assert all(f"figures/{name}.png" in text for name in drawn)
     for draw in build.page_figures(made.declared_page("placement"), FULL).values():
@@ -38,7 +38,7 @@ def test_every_claim_is_asked() -> None:
     assert set(answers.QUESTIONS) == {
         claim.name for claim in declared() if claim.row["experiment"] in shown.experiments
     }
-    lines = {line[0]: line[1:] for line in answers.section(FULL)["questions"].lines}
+    lines = {made.without_anchors(line[0]): line[1:] for line in answers.section(FULL)["questions"].lines}
     gain = 100 * (1 - cost("go") / cost("placed_heft"))
     goal, value, answer = lines["Are its schedules shorter than HEFT's?"]
     assert (goal, value.split(" <small>")[0], answer) == ("> 0", f"{gain:.1f}%", "**yes**")

@@ -57,7 +57,7 @@ def test_everything_that_was_published_is_shown() -> None:
     for heading in chain.from_iterable(HEADINGS.values()):
         assert heading in text
     assert drawn == set(re.findall(r"\(figures/(.*?)\.png\)", text)) == {
-        "policies_sigma", "policies_exactness", "policies_probabilities", "policies_over_strength",
+        "policies_sigma", "policies_exactness", "policies_probabilities", "policies_over_strength", "front_gflownet",
         "policies_gantt_gflownet_1", "policies_gantt_gflownet_2",
         "policies_gantt_gflownet_one_graph_1", *(f"policies_training_{name}" for name in SETS),
     }  # fmt: skip

@@ -61,6 +61,7 @@ from learned_schedulers.blocks.processors.packing import (
     Costs,
 )
 from learned_schedulers.blocks.processors.units import choose, highest, mark_used
+from learned_schedulers.kernel_arrays import ZERO
 
 # Rows of the working memory. Up to _ISSUED one number per slot: the cycle from which on its known operands are ready;
 # bit sets of the slots for whose results it waits, early and late; reads that wait for it; its cycle of issue or -1.
@@ -136,11 +137,11 @@ def cycles(facts: np.ndarray, machine: np.ndarray, order: np.ndarray, memory: np
         memory[_POOL_FREE, pool] = machine[FIRST_GROUP + n_groups + pool]
     for buffer in range(n_buffers):
         memory[_BUFFER_FREE, buffer] = machine[FIRST_GROUP + n_groups + n_pools + buffer]
-    cycle = np.int64(0)  # a mere 0 would be a literal, for which numba compiles what it is passed to once more
+    cycle = ZERO
     busy = 0  # bit set of the units that are not free
     waiting = 0  # number of slots at the start of row _QUEUE, ascending: dispatched, not issued
-    dispatched = retired = np.int64(0)
-    retired_until = np.int64(0)  # cycle up to which `retired` is correct
+    dispatched = retired = ZERO
+    retired_until = ZERO  # cycle up to which `retired` is correct
     carried = 0  # micro-ops of the last dispatched instruction that dispatch in the following cycles
     while True:
         if dispatched < n:

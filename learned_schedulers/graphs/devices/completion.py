@@ -19,6 +19,7 @@ from numba import njit
 from learned_schedulers.graphs.devices.evaluation import Evaluated, evaluated
 from learned_schedulers.graphs.devices.memory_use import Needs, empty, occupy, room
 from learned_schedulers.graphs.problems.problem import GraphArrays, Problem
+from learned_schedulers.kernel_arrays import MINUS_ONE
 
 OPEN = -1  # stands for a device that is not decided
 LEVELS = 20  # number of priority levels (Zhou et al. 2020)
@@ -183,8 +184,7 @@ def _insert(
     n_gaps = n_devices
     placement[:] = OPEN  # the first reader of a shared weight may come later than others
     for i in sequence:
-        # A mere -1 would be a literal, for which numba would compile `occupy` once more.
-        best_start, best_score, best_device, best_gap, best_after = 0.0, np.inf, np.int64(-1), -1, -1
+        best_start, best_score, best_device, best_gap, best_after = 0.0, np.inf, MINUS_ONE, -1, -1
         least_excess, best_weights = np.inf, 0.0
         for device in range(n_devices):
             if devices[i] != OPEN and devices[i] != device:

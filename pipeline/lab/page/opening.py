@@ -23,13 +23,13 @@ def section(page: Page, evidence: Evidence) -> dict[str, Any]:
     shown = picture(page.name)
     rows = _rows(shown, evidence) if shown else None
     return {
-        "sentences": [text for sentence in page.answer for text in _said(sentence, evidence.claims)],
+        "sentences": [text for sentence in page.answer for text in _completed(sentence, evidence.claims)],
         "picture": shown if rows is not None and len(rows) else None,
         "figures": drawings(**{shown.name: (draw, rows, shown)}) if shown else {},
     }
 
 
-def _said(sentence: Sentence, claims: pd.DataFrame) -> Iterator[str]:
+def _completed(sentence: Sentence, claims: pd.DataFrame) -> Iterator[str]:
     reply = answer(claims, sentence.claim, sentence.write)
     if reply:
         value, small, interval = reply.measured.partition(" <small>")

@@ -32,6 +32,7 @@ from learned_schedulers.blocks.processors.in_order import (
     new_pipeline,
     reset,
 )
+from learned_schedulers.kernel_arrays import ZERO
 
 LARGEST = 64  # instructions: a set of them is a word
 _SEEDS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
@@ -78,7 +79,7 @@ def branch_and_bound(
     remaining = np.ones(n, np.bool_)
     children, n_children, next_child = np.zeros((n, n), np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
     reset(block, pipeline)
-    depth, n_visited = np.int64(0), 0  # no literal, for which numba would compile what it is passed to once more
+    depth, n_visited = ZERO, 0
     _save(pipeline, depth, free, turn, skipped, clock)
     n_children[0] = _candidates(block, graph, pipeline, depth, remaining, twins, children[0])
     while depth >= 0:

@@ -23,6 +23,7 @@ from learned_schedulers.blocks.processors.in_order import (
     new_pipeline,
     reset,
 )
+from learned_schedulers.kernel_arrays import ZERO
 
 
 class Feature(IntEnum):
@@ -189,9 +190,8 @@ def _greedy(
     size, n = order.shape
     state = Ready(new_pipeline(costs.unit_cycles.shape[2], len(costs.groups), n), np.zeros(n, np.int64))
     starts, features = np.zeros(n, np.int64), np.zeros(len(weights))
-    first = np.int64(0)  # no literal, for which numba would compile `complete` once more
     for b in range(size):
         block = block_of(costs, b)
         clear(block, precedes[b], state)
-        complete(block, graph(block, precedes[b]), precedes[b], state, first, weights, 0.0, unused, starts, features)
+        complete(block, graph(block, precedes[b]), precedes[b], state, ZERO, weights, 0.0, unused, starts, features)
         order[b] = state.pipeline.order
