@@ -36,6 +36,7 @@ from learned_schedulers.blocks.processors.chips import Chip
 from learned_schedulers.blocks.processors.costs import Processor
 from learned_schedulers.graphs.method_settings import Sight
 from learned_schedulers.graphs.methods import Budget
+from learned_schedulers.kernel_arrays import seal
 
 PROCESSORS = ("atom", "silvermont", "btver2", "haswell", "skylake")  # not znver4: llvm-mca disagrees on 9% of orders
 ENTRIES: dict[str, dict[str, Any]] = {  # as in params.yaml
@@ -90,7 +91,9 @@ class BlockSet(NamedTuple):
             order = random_ready(store.as_emitted(block).precedes, rng)
             numbers = np.array([[rows_of[part[i]] for i in order[0]]], np.int32)
             problems = replace(store.problems(block, order), instructions=numbers, following=None)
-            yield BlockInstance(block_id, row["name"], row["family"], problems, np.argsort(order, 1), of_set)
+            label = np.argsort(order, 1)
+            seal((problems, label))
+            yield BlockInstance(block_id, row["name"], row["family"], problems, label, of_set)
 
 
 SETS = (BlockSet("blocks_development"), BlockSet("blocks_unseen"))  # settings are chosen on the first one
@@ -113,12 +116,15 @@ class Instructions:
         """What they cost on a processor."""
         if processor not in self._processors:
             self._processors[processor] = Chip(processor).processor(self.codes)
+            seal(self._processors[processor])
         return self._processors[processor]
 
     @cached_property
     def encodings(self) -> Encodings:
         """What they are."""
-        return of_described([describe(Decoder(64, code).decode()) for code in self.codes])
+        encodings = of_described([describe(Decoder(64, code).decode()) for code in self.codes])
+        seal(encodings)
+        return encodings
 
 
 @dataclass(frozen=True, eq=False)

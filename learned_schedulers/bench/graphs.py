@@ -140,12 +140,12 @@ class GraphInstance:
     @cached_property
     def proxy(self) -> Target:
         """What a method sees that is not told the target."""
-        return targets.proxy(self.problem)
+        return targets.proxy(self.problem).sealed()
 
     def target(self, name: str) -> Target:
         """The target of this name. Raises ValueError for a name that does not exist."""
         links: dict[str, Link] = dict(LINKS.items())
-        return judging.target_of(name, self.graph_id, self.problem, judging.strengths(), links)
+        return judging.target_of(name, self.graph_id, self.problem, judging.strengths(), links).sealed()
 
     def bound(self, target: str) -> float:
         """Seconds of the critical path, or of all work shared evenly."""

@@ -142,6 +142,10 @@ class Faulty:
                 return Proposals(order, placement, "fine")
             case "silent":
                 return Proposals.unsupported(n, "")
+            case "writes":
+                problem.sizes[:] = 0
+            case "writes parents":
+                problem.parents.offsets[:] = 0
             case _:
                 return "a schedule"
 
@@ -156,6 +160,8 @@ MESSAGES = {
     "none": "0 proposals",
     "status": "the status is 'fine'; it must be one of ok, timed out, unsupported",
     "silent": "say why it is not ok",
+    "writes": "ValueError: .* read-only",
+    "writes parents": "ValueError: .* read-only",
     "text": "propose returned a str; return learned_schedulers.graphs.methods.Proposals",
 }
 
@@ -172,6 +178,15 @@ def test_what_is_wrong_on_a_graph_is_its_result(fault: str, monkeypatch: pytest.
     assert {failure.status for failure in result.failures} == {"failed"}
     with pytest.raises(AssertionError, match=MESSAGES[fault]):
         raise AssertionError(result.failures[0].message)
+
+
+@pytest.mark.parametrize("target", ["proxy", "noisy", "bandwidth", "pcie"])
+def test_arrays_that_the_judge_reads_are_read_only(target: str) -> None:
+    for instance in FEW:
+        for draw in instance.target(target).draws + instance.proxy.draws:
+            arrays = [draw.seconds, draw.sizes, draw.weight_bytes, draw.heads, draw.tails, draw.parts.sizes]
+            arrays += [part for edges in (draw.parents, draw.children) for part in (edges.offsets, edges.targets)]
+            assert not any(array.flags.writeable for array in arrays if array is not None)
 
 
 def test_a_method_that_ignores_the_memory_has_no_schedule_that_fits() -> None:
