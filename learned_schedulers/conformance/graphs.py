@@ -14,6 +14,7 @@ import numpy as np
 from learned_schedulers.conformance.failures import Failure, Raised
 from learned_schedulers.conformance.graph_problems import WIDE, optima, problems, small, tight
 from learned_schedulers.graphs.devices import targets
+from learned_schedulers.graphs.devices.counted import CountedTarget
 from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import UNSUPPORTED, Budget, Method, Proposals
@@ -74,10 +75,14 @@ def schedules_are_valid(candidate: Candidate) -> Iterator[Failure]:
 
 
 def budgets_are_kept(candidate: Candidate) -> Iterator[Failure]:
-    """A smaller budget gives fewer proposals."""
-    budget = replace(candidate.budget, proposals=_FEW)
-    proposals = candidate.propose(WIDE, problems()[WIDE], budget)
-    yield from (Failure(WIDE, fault) for fault in faults(proposals, problems()[WIDE], budget))
+    """A smaller budget gives fewer proposals, and no more schedules are simulated than it allows."""
+    problem, budget = problems()[WIDE], replace(candidate.budget, proposals=_FEW)
+    target = CountedTarget((problem,)).sealed()
+    proposals = candidate.propose_on(WIDE, targets.proxy(problem).sealed(), target, budget)
+    yield from (Failure(WIDE, fault) for fault in faults(proposals, problem, budget))
+    if target.simulated > (allowed := max(budget.evaluations, budget.proposals)):
+        message = f"it simulated {target.simulated} schedules by target.seconds; budget.evaluations allows {allowed}"
+        yield Failure(WIDE, message)
 
 
 def same_seed_same_proposals(candidate: Candidate) -> Iterator[Failure]:

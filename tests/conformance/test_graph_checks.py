@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,26 @@ def test_too_many_proposals_are_refused() -> None:
         return one_device_each(problem, rng, Budget(20))
 
     assert failed(candidate(many)) == {"budgets_are_kept"}
+
+
+def test_evaluations_beyond_the_budget_are_counted() -> None:
+    class Spends:
+        def __init__(self, target: Target, count: int) -> None:
+            self._target, self._count = target, count
+
+        def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
+            proposals = one_device_each(problem, rng, replace(budget, proposals=1))
+            for _ in range(self._count):
+                self._target.seconds(proposals.orders, proposals.placements)
+            return proposals
+
+    def spending(count: int) -> Candidate:
+        settings = GraphMethodSettings(method="tests")
+        return Candidate(settings, lambda problem, target: Spends(target, count), Budget(20, 20))
+
+    assert list(CHECKS["budgets_are_kept"](spending(20))) == []
+    [failure] = CHECKS["budgets_are_kept"](spending(21))
+    assert "it simulated 21 schedules by target.seconds; budget.evaluations allows 20" in failure.message
 
 
 def test_draws_that_are_not_from_the_generator_are_refused() -> None:
@@ -167,4 +188,4 @@ def test_an_error_is_a_failure_with_its_problem() -> None:
         return one_device_each(problem, rng, budget) if len(problem) else {}["nothing"]
 
     [failure] = failures_of(CHECKS["schedules_are_valid"], candidate(fragile))
-    assert str(failure).startswith("no operation: it raised KeyError: 'nothing'")
+    assert str(failure).startswith("no operation: it raised KeyError: 'nothing' (test_graph_checks.py:")

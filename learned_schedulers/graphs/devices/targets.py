@@ -8,6 +8,7 @@ publish their strengths; frozen ones are those at which list scheduling loses as
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -41,7 +42,7 @@ class Target:
         """Mean makespan over the draws of S schedules, (S,). Raises ValueError as the simulator does."""
         return np.mean([makespans(draw, orders, placements) for draw in self.draws], axis=0)
 
-    def sealed(self) -> Target:
+    def sealed(self) -> Self:
         """This target; from now on its arrays are read-only, also those that its problems compute when asked."""
         for draw in self.draws:
             seal((draw.parents, draw.parts, draw.heads, draw.tails, draw))
