@@ -88,7 +88,7 @@ def load(name: str) -> type:
 
 
 def described(error: BaseException) -> str:
-    """An error that a method raised: `ValueError: no device (own_method.py:54)`, the deepest line of its own package."""
+    """An error that a method raised: `ValueError: no device (mine.py:54)`, the deepest line of its own package."""
     frames = [
         (str(frame.f_globals.get("__name__", "")).partition(".")[0], Path(frame.f_code.co_filename).name, line)
         for frame, line in walk_tb(error.__traceback__)

@@ -15,7 +15,7 @@ from learned_schedulers.bench.running import Run, over_runs
 from learned_schedulers.figures import render, subplots
 from learned_schedulers.graphs.method_settings import Sight
 
-_HEAD = ("method", "sees", "over the baseline", "95% interval", "over the bound", "yours over it (95% interval)")
+_HEAD = ("method", "sees", "over the baseline", "95% interval", "over the bound", "yours over it")
 _HEAD += ("instances", "seeds", "s each", "over-runs")
 
 
