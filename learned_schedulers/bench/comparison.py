@@ -15,8 +15,8 @@ from learned_schedulers.bench.running import Run, over_runs
 from learned_schedulers.figures import render, subplots
 from learned_schedulers.graphs.method_settings import Sight
 
-_HEAD = ("method", "sees", "over the baseline", "95% interval", "over the bound", "yours over it")
-_HEAD += ("instances", "seeds", "s each", "over-runs")
+_MEANS = ("over the baseline", "95% interval", "over the bound", "yours over it")
+_HEAD = ("method", "sees", *_MEANS, "instances", "seeds", "s each", "over-runs")
 
 
 class Line(NamedTuple):

@@ -16,17 +16,19 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field, ValidationError
 
+from learned_schedulers.bench.apart import run_apart
 from learned_schedulers.bench.budgets import Limit
 from learned_schedulers.bench.instances import SETS, check_target, digest, instances
 from learned_schedulers.bench.kinds import Entrant
 from learned_schedulers.bench.peers import baseline, entrant
 from learned_schedulers.bench.provenance import Provenance, provenance
-from learned_schedulers.bench.running import Progress, Run, of_method, over_runs, run, silent
+from learned_schedulers.bench.running import Run, of_method, on_stderr, over_runs, run
 from learned_schedulers.bench.stored import run_of
 from learned_schedulers.files import replacing
 from learned_schedulers.graphs.devices.settings import GraphTarget
 from learned_schedulers.graphs.method_settings import Sight
 from learned_schedulers.graphs.methods.rules.checking import ROUNDING
+from learned_schedulers.outside_methods import is_outside
 from learned_schedulers.section import Section, explain
 from learned_schedulers.statistics.bootstrap import Estimate
 from learned_schedulers.statistics.clusters import ClusterBootstrap
@@ -87,12 +89,13 @@ def of_entrant(
     limit: Limit,
     seeds: list[int],
     folder: Path | None,
-    progress: Progress = silent,
 ) -> Contestant:
-    """A method. folder: of stored runs."""
+    """A method; that of another package runs in a process of its own. folder: of stored runs."""
 
     def run_it() -> Run:
-        return run_of(entered, instances(of_set), target, limit, seeds, folder, progress).run
+        if is_outside(entered.method):
+            return run_apart(entered, of_set, target, limit, seeds)
+        return run_of(entered, instances(of_set), target, limit, seeds, folder, on_stderr(entered.name)).run
 
     return Contestant(entered.name, entered.method, entered.keys, entered.sees, entered.draws, limit, run_it)
 

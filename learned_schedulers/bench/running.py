@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -60,6 +61,15 @@ Progress = Callable[[int, int], None]  # number of the instance that comes next,
 
 def silent(number: int, total: int) -> None:
     """Tell nobody."""
+
+
+def on_stderr(name: str) -> Progress:
+    """Say on one line which instance a method is at: one that hangs does so there."""
+
+    def show(number: int, total: int) -> None:
+        print(f"\r{name}: {number} of {total}", end="\n" if number == total else "", file=sys.stderr, flush=True)
+
+    return show
 
 
 def run(

@@ -15,7 +15,7 @@ from learned_schedulers.bench.elsewhere import graphs_of, of_schedules, read_sch
 from learned_schedulers.bench.graphs import GraphInstance
 from learned_schedulers.bench.instances import SETS, check_target, instances
 from learned_schedulers.bench.peers import baseline, entrant, peers
-from learned_schedulers.bench.running import Progress, run
+from learned_schedulers.bench.running import on_stderr, run
 from learned_schedulers.bench.stored import run_of
 from learned_schedulers.command.explained import explained
 from learned_schedulers.command.settings import settings_of
@@ -134,12 +134,12 @@ def main(
             contestant = _of_schedules(schedules, graphs_of(of_set, every), target)
         else:
             entered = entrant(str(method), of_set, **settings_of(setting or []))
-            contestant = results.of_entrant(entered, of_set, target, limit, numbers, folder, _told(str(method)))
+            contestant = results.of_entrant(entered, of_set, target, limit, numbers, folder)
         print(_head(of_set, target, len(every), limit), flush=True)
         lines = []
         for peer in peers(beside, of_set):
             if peer.name != contestant.name:
-                of_peer, earlier = run_of(peer, every, target, limit, numbers, folder, _told(peer.name))
+                of_peer, earlier = run_of(peer, every, target, limit, numbers, folder, on_stderr(peer.name))
                 line = comparison.line(peer.name, of_set, target, limit, of_peer, peer.sees)
                 lines.append(line._replace(earlier=earlier))
         entered_run = contestant.run()
@@ -167,15 +167,6 @@ def _of_schedules(path: Path, every: list[GraphInstance], target: str) -> result
     name, proposals = read_schedules(path, every)
     source = of_schedules(proposals)
     return results.Contestant(name, None, {}, "target", False, None, lambda: run(source, every, target, [0]))
-
-
-def _told(name: str) -> Progress:
-    """Which instance a method is at, on one line: a method that hangs, or ends the process, does so there."""
-
-    def told(number: int, total: int) -> None:
-        print(f"\r{name}: {number} of {total}", end="\n" if number == total else "", file=sys.stderr, flush=True)
-
-    return told
 
 
 def _head(of_set: str, target: str, count: int, limit: Limit) -> str:
