@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -37,7 +38,7 @@ from learned_schedulers.blocks.processors.costs import Processor
 from learned_schedulers.graphs.method_settings import Sight
 from learned_schedulers.graphs.methods import Budget
 from learned_schedulers.kernel_arrays import seal
-from learned_schedulers.outside_methods import check_constructor
+from learned_schedulers.outside_methods import check_constructor, is_outside
 
 PROCESSORS = ("atom", "silvermont", "btver2", "haswell", "skylake")  # not znver4: llvm-mca disagrees on 9% of orders
 ENTRIES: dict[str, dict[str, Any]] = {  # as in params.yaml
@@ -92,9 +93,7 @@ class BlockSet(NamedTuple):
             order = random_ready(store.as_emitted(block).precedes, rng)
             numbers = np.array([[rows_of[part[i]] for i in order[0]]], np.int32)
             problems = replace(store.problems(block, order), instructions=numbers, following=None)
-            label = np.argsort(order, 1)
-            seal((problems, label))
-            yield BlockInstance(block_id, row["name"], row["family"], problems, label, of_set)
+            yield BlockInstance(block_id, row["name"], row["family"], problems, np.argsort(order, 1), of_set)
 
 
 SETS = (BlockSet("blocks_development"), BlockSet("blocks_unseen"))  # settings are chosen on the first one
@@ -117,15 +116,12 @@ class Instructions:
         """What they cost on a processor."""
         if processor not in self._processors:
             self._processors[processor] = Chip(processor).processor(self.codes)
-            seal(self._processors[processor])
         return self._processors[processor]
 
     @cached_property
     def encodings(self) -> Encodings:
         """What they are."""
-        encodings = of_described([describe(Decoder(64, code).decode()) for code in self.codes])
-        seal(encodings)
-        return encodings
+        return of_described([describe(Decoder(64, code).decode()) for code in self.codes])
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,14 +182,19 @@ class BlockEntrant(NamedTuple):
         return _NETWORKS / _WEIGHTS[self.name].format(target) if self.name in _WEIGHTS else None
 
     def attempt(self, instance: BlockInstance, target: str, seed: int) -> Callable[[Budget], Solution]:
-        resources: dict[str, object] = {"machine": instance.instructions.on(target)}
-        resources |= {"encodings": instance.instructions.encodings, "weights": self.weights_for(target)}
+        """A method of another package gets read-only copies; those of ours are compiled for arrays that are not."""
+        problems, resources = instance.problems, dict[str, object](machine=instance.instructions.on(target))
+        resources["encodings"] = instance.instructions.encodings
+        if is_outside(self.method):
+            problems, resources = deepcopy((problems, resources))
+            seal((problems, *resources.values()))
+        resources |= {"weights": self.weights_for(target)}
         resources |= {"label": instance.label} if self.name == "gcc" else {}  # to nobody who lists it in `uses`
 
         def solve(budget: Budget) -> Solution:
             rng = np.random.default_rng([seed, *bytes.fromhex(instance.graph_id)])
             allowed = replace(BlockBudget.of(self.entry.settings), evaluations=budget.evaluations)
-            return make(self.entry, resources).solve(instance.problems, rng, allowed)
+            return make(self.entry, resources).solve(problems, rng, allowed)
 
         return solve
 
