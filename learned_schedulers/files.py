@@ -6,7 +6,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -32,6 +32,18 @@ def replacing(path: Path, follow: bool = False) -> Iterator[Path]:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def check_writable(path: Path) -> None:
+    """Raises ValueError or OSError if `replacing` could not write the path, before the work for it is done."""
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder: name a file")
+    with suppress(_Unchanged), replacing(path, follow=True):
+        raise _Unchanged
+
+
+class _Unchanged(Exception):
+    """Ends the writing of a file that stays as it was."""
 
 
 def content(path: Path, less_than_bytes: int) -> bytes:

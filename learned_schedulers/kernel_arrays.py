@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import is_dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -31,3 +32,19 @@ def _view(array: np.ndarray) -> np.ndarray:
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view
+
+
+def seal(part: object) -> None:
+    """Make an array, or all arrays of a dataclass, a tuple or a list, read-only where they are, cached ones too.
+
+    The judge reads the same arrays as a method of another package: a method that writes into its problem gets numpy's
+    ValueError, and is not judged on another problem.
+    """
+    if isinstance(part, np.ndarray):
+        part.setflags(write=False)
+    elif isinstance(part, tuple | list):
+        for each in part:
+            seal(each)
+    elif is_dataclass(part):
+        for each in vars(part).values():
+            seal(each)

@@ -96,4 +96,5 @@ def _settings_of(path: Path) -> type | None:
 
 def faults(error: ValidationError) -> str:
     """What is wrong with an entry, on one line."""
-    return "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+    faults_of = [(".".join(map(str, fault["loc"])), fault["msg"]) for fault in error.errors()]
+    return "; ".join(f"{place}: {text}" if place else text.removeprefix("Value error, ") for place, text in faults_of)

@@ -6,16 +6,21 @@ of ours, and a reference. Who names a method of another package asks for its imp
 
 from __future__ import annotations
 
+import inspect
 import sys
+from collections.abc import Collection
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points, packages_distributions
+from pathlib import Path
+from traceback import walk_tb
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel
 
 Kind = Literal["block", "graph", "fusion", "project"]
 Settings = TypeVar("Settings", bound=BaseModel)
+_PASSED = {__name__.partition(".")[0], "importlib"}  # packages that an error comes through before the method's
 GROUP = "learned_schedulers.methods"
 _FUNCTIONS: dict[str, Kind] = {"propose": "graph", "solve": "block", "fuse": "fusion"}  # what a method of a kind offers
 
@@ -55,21 +60,58 @@ def load(name: str) -> type:
     """The class of a reference or of an entry point. Raises ValueError with the reason and the remedy."""
     reference = name if ":" in name else offered()[name]
     module, _, path = reference.partition(":")
+    if module.endswith(".py") or not all(part.isidentifier() for part in module.split(".")):
+        raise ValueError(
+            f"{reference}: {module!r} is no name of a module; go to the folder of the file, and write the name of the "
+            "file without its end: `own_method:Class` for own_method.py"
+        )
     try:
         member: Any = import_module(module)
-        for part in path.split("."):
-            member = getattr(member, part)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise ValueError(f"{reference}: importing it failed: {error}; install what it needs") from error
         raise ValueError(
             f"{reference}: there is no module {error.name}; install its package, or correct the name"
         ) from error
+    except SyntaxError as error:
+        raise ValueError(f"{reference}: {error.filename}:{error.lineno}: {error.msg}") from error
+    except Exception as error:  # whatever a stranger's file raises
+        raise ValueError(f"{reference}: importing it failed: {described(error)}") from error
+    try:
+        for part in path.split("."):
+            member = getattr(member, part)
     except AttributeError as error:
         raise ValueError(f"{reference}: {error}; name a class of the module {module}") from error
     if not isinstance(member, type):
         raise ValueError(f"{reference}: this is no class; a method is a class, which gets its settings")
     return member
+
+
+def described(error: BaseException) -> str:
+    """An error that a method raised: `ValueError: no device (mine.py:54)`, the deepest line of its own package."""
+    frames = [
+        (str(frame.f_globals.get("__name__", "")).partition(".")[0], Path(frame.f_code.co_filename).name, line)
+        for frame, line in walk_tb(error.__traceback__)
+    ]
+    passed = [each for each in frames if each[0] not in _PASSED]
+    inside = [each for each in passed if each[0] == passed[0][0]]
+    place = f" ({inside[-1][1]}:{inside[-1][2]})" if inside else ""
+    return f"{type(error).__name__}: {error}{place}"
+
+
+def check_constructor(name: str, resources: Collection[str]) -> None:
+    """Raises ValueError if a method of another package cannot be made of its settings and these resources."""
+    if not is_outside(name):
+        return
+    method = load(name)
+    try:
+        inspect.signature(method).bind(None, **dict.fromkeys(resources))
+    except TypeError as error:
+        arguments = ", ".join(["self", "settings", *sorted(resources)])
+        raise ValueError(
+            f"{name}: it cannot be made: {error}; its constructor gets the settings and what they name in `needs`: "
+            f"def __init__({arguments})"
+        ) from error
 
 
 def kind_of(method: type) -> Kind:

@@ -39,6 +39,10 @@ class Plain:
     def solve(self, problems, rng, budget):
         raise NotImplementedError
 
+class Bare:
+    def solve(self, problems, rng, budget):
+        return np.zeros(len(problems))[99]
+
 class Nothing:
     pass
 
@@ -58,6 +62,8 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """An installed package `their_methods` that offers two methods."""
     (tmp_path / "their_methods.py").write_text(SOURCE)
     (tmp_path / "their_broken_methods.py").write_text("import a_package_that_is_missing\n")
+    (tmp_path / "their_mistyped_methods.py").write_text("import sys\nclass OnOne\n    pass\n")
+    (tmp_path / "their_failing_methods.py").write_text("import sys\n\nsys.no_such_name\n")
     metadata = tmp_path / "their_package-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: their-package\nVersion: 1.0\n")
@@ -103,6 +109,11 @@ def test_what_a_package_offers(package: None) -> None:
         ("no_such_package:OnOne", "there is no module no_such_package; install its package, or correct the name"),
         ("their_methods.inner:OnOne", "there is no module their_methods.inner"),
         ("their_broken_methods:OnOne", "a_package_that_is_missing.*; install what it needs"),
+        ("./their_methods.py:OnOne", r"'\./their_methods\.py' is no name of a module; go to the folder of the file"),
+        ("their_methods.py:OnOne", r"'their_methods\.py' is no name of a module"),
+        ("/tmp/their methods:OnOne", "is no name of a module"),
+        ("their_mistyped_methods:OnOne", r"their_mistyped_methods\.py:2: expected ':'"),
+        ("their_failing_methods:OnOne", r"AttributeError: .*'no_such_name'.* \(their_failing_methods\.py:3\)"),
         ("their_methods:Wrong", "its class Settings must be derived from GraphMethodSettings"),
         ("hefty", r"no method 'hefty'; there are .*, 'on_one' of their_methods:OnOne, .*; name that of another"),
     ],
@@ -110,6 +121,34 @@ def test_what_a_package_offers(package: None) -> None:
 def test_what_is_wrong_is_named(package: None, name: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         section(GraphEntry, f'{{"method": "{name}"}}')
+
+
+def test_a_constructor_that_takes_no_settings_is_named(package: None) -> None:
+    with pytest.raises(ValueError, match=r"their_methods:Bare: .*too many.*def __init__\(self, settings, target\)"):
+        outside_methods.check_constructor("their_methods:Bare", {"target"})
+    with pytest.raises(ValueError, match=r"their_methods:Plain: .*'target'"):
+        outside_methods.check_constructor("their_methods:Plain", {"target"})
+    for name, resources in (("their_methods:Plain", ()), ("heft", ("target",))):
+        outside_methods.check_constructor(name, resources)
+
+
+def test_an_error_has_the_line_of_the_method_that_it_came_through(package: None) -> None:
+    bare = outside_methods.load("their_methods:Bare")()
+    with pytest.raises(IndexError) as raised:
+        bare.solve([1], None, None)
+    frames = raised.value.with_traceback(raised.tb.tb_next)
+    line = SOURCE.splitlines().index("        return np.zeros(len(problems))[99]") + 1
+    assert outside_methods.described(frames).endswith(f" (their_methods.py:{line})")
+    assert outside_methods.described(ValueError("no place")) == "ValueError: no place"
+
+
+def test_a_wrong_setting_is_told_in_one_line(package: None) -> None:
+    for name, keys in (("their_methods:OnOne", {"device": "none"}), ("hefty", {})):
+        with pytest.raises(ValueError, match=r"^(device: Input should be a valid integer|no method 'hefty')") as raised:
+            graph_entry(name, **keys)
+        assert "validation error" not in str(raised.value) and "\n" not in str(raised.value)
+    with pytest.raises(ValueError, match=r"^width: no setting of the method"):
+        entry("their_methods:Plain", width=1)
 
 
 def test_a_method_has_one_kind(package: None) -> None:

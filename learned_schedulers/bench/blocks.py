@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -36,6 +37,8 @@ from learned_schedulers.blocks.processors.chips import Chip
 from learned_schedulers.blocks.processors.costs import Processor
 from learned_schedulers.graphs.method_settings import Sight
 from learned_schedulers.graphs.methods import Budget
+from learned_schedulers.kernel_arrays import seal
+from learned_schedulers.outside_methods import check_constructor, is_outside
 
 PROCESSORS = ("atom", "silvermont", "btver2", "haswell", "skylake")  # not znver4: llvm-mca disagrees on 9% of orders
 ENTRIES: dict[str, dict[str, Any]] = {  # as in params.yaml
@@ -179,13 +182,19 @@ class BlockEntrant(NamedTuple):
         return _NETWORKS / _WEIGHTS[self.name].format(target) if self.name in _WEIGHTS else None
 
     def attempt(self, instance: BlockInstance, target: str, seed: int) -> Callable[[Budget], Solution]:
-        resources: dict[str, object] = {"machine": instance.instructions.on(target), "label": instance.label}
-        resources |= {"encodings": instance.instructions.encodings, "weights": self.weights_for(target)}
+        """A method of another package gets read-only copies; those of ours are compiled for arrays that are not."""
+        problems, resources = instance.problems, dict[str, object](machine=instance.instructions.on(target))
+        resources["encodings"] = instance.instructions.encodings
+        if is_outside(self.method):
+            problems, resources = deepcopy((problems, resources))
+            seal((problems, *resources.values()))
+        resources |= {"weights": self.weights_for(target)}
+        resources |= {"label": instance.label} if self.name == "gcc" else {}  # to nobody who lists it in `uses`
 
         def solve(budget: Budget) -> Solution:
             rng = np.random.default_rng([seed, *bytes.fromhex(instance.graph_id)])
             allowed = replace(BlockBudget.of(self.entry.settings), evaluations=budget.evaluations)
-            return make(self.entry, resources).solve(instance.problems, rng, allowed)
+            return make(self.entry, resources).solve(problems, rng, allowed)
 
         return solve
 
@@ -208,4 +217,5 @@ def entrant(name: str, keys: dict[str, Any]) -> BlockEntrant:
     available = _OFFERED | ({"weights"} if name in _WEIGHTS else set()) | ({"label"} if name == "gcc" else set())
     if missing := sorted(entry.settings.needs - available):
         raise ValueError(f"the method {name!r} needs {', '.join(missing)}, which `compare` does not have for it")
+    check_constructor(entry.method, available & (entry.settings.needs | entry.settings.uses))
     return BlockEntrant(name, entry)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dates
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -9,11 +10,13 @@ import numpy as np
 from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
 
 from learned_schedulers.bench.budgets import Limit
-from learned_schedulers.bench.results import Stands, over_bound, standing
+from learned_schedulers.bench.results import Stands, over_bound, paired, standing
 from learned_schedulers.bench.running import Run, over_runs
 from learned_schedulers.figures import render, subplots
+from learned_schedulers.graphs.method_settings import Sight
 
-_HEAD = ("method", "over the baseline", "95% interval", "over the bound", "instances", "seeds", "s each", "over-runs")
+_MEANS = ("over the baseline", "95% interval", "over the bound", "yours over it")
+_HEAD = ("method", "sees", *_MEANS, "instances", "seeds", "s each", "over-runs")
 
 
 class Line(NamedTuple):
@@ -24,18 +27,34 @@ class Line(NamedTuple):
     stands: Stands
     bound: Stands | None
     over_runs: int
+    sees: Sight
+    earlier: dates.date | None = None  # the day on which it was timed, if that was not now
+    yours: Stands | None = None  # the stranger's method over this one
     highlighted: bool = False  # it is the stranger's
 
+    @property
+    def incomplete(self) -> bool:
+        """Whether it lacks a schedule of some instance with some seed: its mean is over the others alone."""
+        return bool(np.isnan(self.run.array).any())
 
-def line(name: str, of_set: str, target: str, limit: Limit | None, run: Run, highlighted: bool = False) -> Line:
+
+def line(name: str, of_set: str, target: str, limit: Limit | None, run: Run, sees: Sight) -> Line:
     """The line of a run. limit: None for schedules that were computed elsewhere."""
     over = 0 if limit is None else over_runs(run, limit)
-    return Line(name, run, standing(of_set, target, run), over_bound(of_set, target, run), over, highlighted)
+    return Line(name, run, standing(of_set, target, run), over_bound(of_set, target, run), over, sees)
+
+
+def beside(peers: Sequence[Line], strangers: Line, of_set: str) -> list[Line]:
+    """All lines; those of the peers say how the stranger's method stands to them."""
+    return [
+        *(each._replace(yours=paired(of_set, strangers.run, each.run)) for each in peers),
+        strangers._replace(highlighted=True),
+    ]
 
 
 def ranked(lines: Sequence[Line]) -> list[Line]:
-    """The best first; a method without a schedule last."""
-    return sorted(lines, key=lambda each: (np.isnan(each.stands.value), each.stands.value))
+    """The best first; those that lack schedules behind the others, as a mean without the hardest instances is none."""
+    return sorted(lines, key=lambda each: (each.incomplete, np.isnan(each.stands.value), each.stands.value))
 
 
 def table(lines: Sequence[Line]) -> str:
@@ -52,10 +71,12 @@ def table(lines: Sequence[Line]) -> str:
 def _cells(of: Line) -> tuple[str, ...]:
     seconds = np.array(of.run.seconds)
     return (
-        f"{'> ' if of.highlighted else '  '}{of.name}",
+        f"{'> ' if of.highlighted else '  '}{_title(of)}",
+        of.sees,
         _number(of.stands.value),
-        "-" if np.isnan(of.stands.low) else f"{of.stands.low:.3f} to {of.stands.high:.3f}",
+        _interval(of.stands),
         "-" if of.bound is None else _number(of.bound.value),
+        "-" if of.yours is None or not of.yours.graphs else f"{of.yours.value:.3f} ({_interval(of.yours)})",
         f"{of.stands.graphs} of {seconds.shape[1]}",
         str(len(of.run.seeds)),
         f"{seconds.mean():.3f}" if seconds.any() else "-",
@@ -63,8 +84,30 @@ def _cells(of: Line) -> tuple[str, ...]:
     )
 
 
+def _title(of: Line) -> str:
+    return f"{of.name} (incomplete)" if of.incomplete else of.name
+
+
+def _interval(stands: Stands) -> str:
+    return "-" if np.isnan(stands.low) else f"{stands.low:.3f} to {stands.high:.3f}"
+
+
 def _number(value: float) -> str:
     return "-" if np.isnan(value) else f"{value:.3f}"
+
+
+def notes(lines: Sequence[Line], usual: Sequence[str]) -> str:
+    """What a reader of the table must know. usual: names of all peers of the set."""
+    texts = []
+    if any(each.incomplete for each in lines):
+        texts.append(
+            "incomplete: no schedule of some instances or seeds; the mean is over the others alone, and ranked behind"
+        )
+    if missing := [name for name in usual if name not in {each.name for each in lines}]:
+        texts.append(f"usual peers that were not run (--peers all): {', '.join(missing)}")
+    if stored := [f"{each.name} on {each.earlier}" for each in lines if each.earlier is not None]:
+        texts.append(f"run and timed earlier on this machine (--cache): {', '.join(stored)}")
+    return "\n".join(texts)
 
 
 def failures_text(of: Line, shown: int = 3) -> str:
@@ -85,9 +128,10 @@ def picture(lines: Sequence[Line], title: str) -> bytes:
         for place, each in enumerate(reversed(shown)):
             stands, colour = each.stands, "#c44e52" if each.highlighted else "#4c72b0"
             axis.plot([stands.low, stands.high], [place, place], color=colour, linewidth=2)
-            axis.plot([stands.value], [place], "o", color=colour)
+            inside = "white" if each.incomplete else colour
+            axis.plot([stands.value], [place], "o", color=colour, markerfacecolor=inside)
         axis.axvline(1.0, color="#888888", linewidth=0.8)
-        axis.set_yticks(range(len(shown)), [each.name for each in reversed(shown)])
+        axis.set_yticks(range(len(shown)), [_title(each) for each in reversed(shown)])
         axis.set_xscale("log")
         axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0)))
         axis.xaxis.set_major_formatter(FormatStrFormatter("%g"))

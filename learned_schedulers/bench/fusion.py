@@ -25,6 +25,7 @@ from learned_schedulers.graphs.methods.fusing import Fusion, faults, make
 from learned_schedulers.graphs.models.fusing.settings import FusionMethod, allowing, fusion_entry
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.methods import Unsupported
+from learned_schedulers.outside_methods import check_constructor
 
 _ON: dict[str, DeviceName] = {"v100": "v100", "t4": "t4", "a100": "a100"}  # as in experiment fusion_accelerators
 ENTRIES: dict[str, dict[str, Any]] = {  # as in pipeline/fusion/experiments.yaml
@@ -154,4 +155,5 @@ def entrant(name: str, keys: dict[str, Any]) -> FusionEntrant:
     entry = fusion_entry(**(ENTRIES.get(name, {"method": name}) | keys))
     if missing := sorted(entry.needs):
         raise ValueError(f"the method {name!r} needs {', '.join(missing)}, which `compare` does not have for it")
+    check_constructor(entry.method, ())
     return FusionEntrant(name, entry)

@@ -7,7 +7,7 @@ target, and the best of them counts. On a placement set every method sees the ta
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -16,6 +16,7 @@ import numpy as np
 
 from learned_schedulers.bench.kinds import FAILED, REFUSED, UNFIT, Status, Verdict
 from learned_schedulers.graphs.devices import judging, targets
+from learned_schedulers.graphs.devices.counted import CountedTarget
 from learned_schedulers.graphs.devices.limits import limited
 from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, DeviceName, GraphTarget, Link
 from learned_schedulers.graphs.devices.targets import Target
@@ -28,6 +29,7 @@ from learned_schedulers.graphs.models.whole_graph import SHIPPED as SHIPPED_GO
 from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.roofline import problem_of
+from learned_schedulers.outside_methods import check_constructor, is_outside
 
 ON_DEVICES = 4
 _ANNEALING: dict[str, Any] = {"method": "annealing", "sees": "target", "hot": 0.001, "cold": 0.0001}
@@ -45,6 +47,7 @@ ENTRIES: dict[str, dict[str, Any]] = {  # as in params.yaml and in plans/best.py
     "placed_annealing": {"method": "repaired", "of": _ANNEALING},
     "decision_annealing": {"method": "decision_annealing"},
 }
+_SIMULATED = "simulated"  # schedules that the target simulated for a method of another package; ours count themselves
 _WEIGHTS = {"gflownet": SHIPPED, "go": SHIPPED_GO}
 _UNLIMITED = ("list_scheduling", "heft", "randomised_list", "random_valid")
 _PLACED = ("placed_list", "placed_heft", "placed_metis")
@@ -140,12 +143,12 @@ class GraphInstance:
     @cached_property
     def proxy(self) -> Target:
         """What a method sees that is not told the target."""
-        return targets.proxy(self.problem)
+        return targets.proxy(self.problem).sealed()
 
     def target(self, name: str) -> Target:
         """The target of this name. Raises ValueError for a name that does not exist."""
         links: dict[str, Link] = dict(LINKS.items())
-        return judging.target_of(name, self.graph_id, self.problem, judging.strengths(), links)
+        return judging.target_of(name, self.graph_id, self.problem, judging.strengths(), links).sealed()
 
     def bound(self, target: str) -> float:
         """Seconds of the critical path, or of all work shared evenly."""
@@ -184,12 +187,16 @@ class GraphEntrant(NamedTuple):
         return self.weights
 
     def attempt(self, instance: GraphInstance, target: str, seed: int) -> Callable[[Budget], Proposals]:
-        resources: dict[str, object] = {"target": instance.target(target)}
-        resources |= {} if self.weights is None else {"weights": self.weights}
+        draws = instance.target(target).draws
+        resources: dict[str, object] = {} if self.weights is None else {"weights": self.weights}
 
         def propose(budget: Budget) -> Proposals:
-            method = make(self.settings, resources)
-            return method.propose(instance.proxy.draws[0], instance.rng(seed, target), budget)
+            counted = CountedTarget(draws)
+            method = make(self.settings, resources | {"target": counted})
+            answer = method.propose(instance.proxy.draws[0], instance.rng(seed, target), budget)
+            if not isinstance(answer, Proposals) or not is_outside(self.method):
+                return answer
+            return replace(answer, stats=answer.stats | {_SIMULATED: np.array(counted.simulated)})
 
         return propose
 
@@ -201,6 +208,7 @@ class GraphEntrant(NamedTuple):
             return Verdict(None, 0, (FAILED, "; ".join(wrong)))
         curve = answer.stats.get("evaluations", np.zeros(0))
         evaluations = int(curve[-1]) if len(curve) else len(answer.orders)
+        evaluations = max(evaluations, int(answer.stats.get(_SIMULATED, 0)))
         cost, failure = judged(answer, instance, instance.target(target), self.sees)
         return Verdict(cost, evaluations, failure)
 
@@ -225,4 +233,5 @@ def entrant(name: str, keys: dict[str, Any]) -> GraphEntrant:
     available = {"target"} | ({"weights"} if weights else set())
     if missing := sorted(settings.needs - available):
         raise ValueError(f"the method {name!r} needs {', '.join(missing)}, which `compare` does not have for it")
+    check_constructor(settings.method, available & (settings.needs | settings.uses))
     return GraphEntrant(name, settings, weights)

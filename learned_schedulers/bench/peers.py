@@ -48,7 +48,12 @@ def peers(text: str, of_set: str) -> list[Entrant]:
     """`default`, `all`, or names with commas between them; the set's baseline is always the first."""
     usual = SETS[of_set].peers
     names = usual.get(text, tuple(name.strip() for name in text.split(",") if name.strip()))
-    return [entrant(name, of_set) for name in dict.fromkeys((baseline(of_set), *names))]
+    try:
+        return [entrant(name, of_set) for name in dict.fromkeys((baseline(of_set), *names))]
+    except ValueError as error:
+        raise ValueError(
+            f"--peers {text}: {error}; the usual peers of {of_set} are {', '.join(usual['all'])}"
+        ) from error
 
 
 def baseline(of_set: str) -> str:

@@ -9,29 +9,32 @@ from __future__ import annotations
 import datetime as dates
 import re
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field, ValidationError
 
+from learned_schedulers.bench.apart import run_apart
 from learned_schedulers.bench.budgets import Limit
 from learned_schedulers.bench.instances import SETS, check_target, digest, instances
 from learned_schedulers.bench.kinds import Entrant
 from learned_schedulers.bench.peers import baseline, entrant
 from learned_schedulers.bench.provenance import Provenance, provenance
-from learned_schedulers.bench.running import Run, of_method, run
+from learned_schedulers.bench.running import Run, of_method, on_stderr, over_runs, run
 from learned_schedulers.bench.stored import run_of
 from learned_schedulers.files import replacing
 from learned_schedulers.graphs.devices.settings import GraphTarget
 from learned_schedulers.graphs.method_settings import Sight
 from learned_schedulers.graphs.methods.rules.checking import ROUNDING
+from learned_schedulers.outside_methods import is_outside
 from learned_schedulers.section import Section, explain
 from learned_schedulers.statistics.bootstrap import Estimate
 from learned_schedulers.statistics.clusters import ClusterBootstrap
 
 ELSEWHERE = "elsewhere"  # the budget of schedules that were computed elsewhere
+SEEDS = 5  # of a method that draws at random: rule 4 of BENCHMARK.md
 SAMPLES, CONFIDENCE = 1000, 0.95  # of the intervals, as in params.yaml
 _LARGEST = 20_000_000  # bytes of a file
 _MOST_SEEDS = 100
@@ -74,16 +77,41 @@ class Contestant(NamedTuple):
     method: str | None  # as the registry finds it; None: computed elsewhere
     settings: dict[str, Any]
     sees: Sight
+    draws: bool  # at random
     limit: Limit | None  # None: computed elsewhere
     run: Callable[[], Run]
 
 
 def of_entrant(
-    entered: Entrant, of_set: str, target: str, limit: Limit, seeds: list[int], folder: Path | None
+    entered: Entrant,
+    of_set: str,
+    target: str,
+    limit: Limit,
+    seeds: list[int],
+    folder: Path | None,
 ) -> Contestant:
-    """A method. folder: of stored runs."""
-    run_it = partial(run_of, entered, instances(of_set), target, limit, seeds, folder)
-    return Contestant(entered.name, entered.method, entered.keys, entered.sees, limit, run_it)
+    """A method; that of another package runs in a process of its own. folder: of stored runs."""
+
+    def run_it() -> Run:
+        if is_outside(entered.method):
+            return run_apart(entered, of_set, target, limit, seeds)
+        return run_of(entered, instances(of_set), target, limit, seeds, folder, on_stderr(entered.name)).run
+
+    return Contestant(entered.name, entered.method, entered.keys, entered.sees, entered.draws, limit, run_it)
+
+
+def not_for_leaderboard(of_set: str, target: str, contestant: Contestant, result: Run) -> list[str]:
+    """Why a result is none for the leaderboard; nothing if it is one."""
+    reasons = []
+    if "development" in of_set:
+        reasons.append(f"{of_set} is for the choice of settings; results are of the other sets")
+    if target not in SETS[of_set].targets:
+        reasons.append(f"{target} has another strength than the frozen one")
+    if contestant.draws and len(result.seeds) < SEEDS:
+        reasons.append(f"{len(result.seeds)} seeds; a method that draws at random has {SEEDS}")
+    if contestant.limit is not None and (count := over_runs(result, contestant.limit)):
+        reasons.append(f"it spent more than {contestant.limit} on {count} instances and seeds")
+    return reasons
 
 
 def hand_in(of_set: str, target: str, contestant: Contestant, result: Run) -> HandIn:
@@ -189,6 +217,11 @@ def over_bound(of_set: str, target: str, result: Run) -> Stands | None:
     if target.startswith(GraphTarget.NOISY):
         return None
     return _stands(of_set, result.array / bounds_of(of_set, target))
+
+
+def paired(of_set: str, result: Run, other: Run) -> Stands:
+    """How a run stands to another one, on the instances and seeds of both; one without random draws has one seed."""
+    return _stands(of_set, result.array / other.array)
 
 
 def _stands(of_set: str, ratios: np.ndarray) -> Stands:

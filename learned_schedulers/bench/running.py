@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from learned_schedulers.bench.budgets import Limit, spend
 from learned_schedulers.bench.kinds import FAILED, Entrant, Instance, Status
 from learned_schedulers.graphs.methods import Budget
+from learned_schedulers.outside_methods import described
 from learned_schedulers.section import Section
 
 _WARMED = Budget(1, 1)
@@ -54,9 +56,32 @@ class Source(Protocol):
     def __call__(self, instance: Any, target: str, seed: int) -> Result: ...
 
 
-def run(source: Source, instances: Sequence[Instance], target: str, seeds: Sequence[int]) -> Run:
-    """The results of a source on all instances."""
-    results = [[source(each, target, seed) for each in instances] for seed in seeds]
+Progress = Callable[[int, int], None]  # number of the instance that comes next, from 1 on, and of how many
+
+
+def silent(number: int, total: int) -> None:
+    """Tell nobody."""
+
+
+def on_stderr(name: str) -> Progress:
+    """Say on one line which instance a method is at: one that hangs does so there."""
+
+    def show(number: int, total: int) -> None:
+        print(f"\r{name}: {number} of {total}", end="\n" if number == total else "", file=sys.stderr, flush=True)
+
+    return show
+
+
+def run(
+    source: Source, instances: Sequence[Instance], target: str, seeds: Sequence[int], progress: Progress = silent
+) -> Run:
+    """The results of a source on all instances, each of which is announced, and counts once for each seed."""
+    results: list[list[Result]] = []
+    for row, seed in enumerate(seeds):
+        results.append([])
+        for column, each in enumerate(instances, 1):
+            progress(row * len(instances) + column, len(seeds) * len(instances))
+            results[-1].append(source(each, target, seed))
     return Run(
         seeds=list(seeds),
         costs=[[result.cost for result in row] for row in results],
@@ -78,7 +103,7 @@ def of_method(entrant: Entrant, limit: Limit) -> Source:
         try:
             spent = spend(entrant.attempt(instance, target, seed), limit, entrant.arrays)
         except Exception as error:  # whatever a stranger's code raises
-            return Result(None, 0.0, 0, (FAILED, f"{type(error).__name__}: {error}"))
+            return Result(None, 0.0, 0, (FAILED, described(error)))
         verdict = entrant.judge(spent.answer, instance, target, spent.budget)
         return Result(verdict.cost, spent.seconds, verdict.evaluations, verdict.failure)
 

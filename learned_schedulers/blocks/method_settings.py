@@ -94,5 +94,8 @@ def settings_of(method: str) -> type[MethodSettings]:
 
 
 def entry(method: str, **keys: Any) -> Entry:
-    """An entry from its keys."""
-    return Entry.model_validate({"method": method, **keys})
+    """An entry from its keys. Raises ValueError that names what is wrong."""
+    try:
+        return Entry.model_validate({"method": method, **keys})
+    except ValidationError as error:
+        raise ValueError(method_files.faults(error)) from error

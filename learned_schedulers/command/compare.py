@@ -15,13 +15,15 @@ from learned_schedulers.bench.elsewhere import graphs_of, of_schedules, read_sch
 from learned_schedulers.bench.graphs import GraphInstance
 from learned_schedulers.bench.instances import SETS, check_target, instances
 from learned_schedulers.bench.peers import baseline, entrant, peers
-from learned_schedulers.bench.running import run
+from learned_schedulers.bench.running import on_stderr, run
 from learned_schedulers.bench.stored import run_of
 from learned_schedulers.command.explained import explained
 from learned_schedulers.command.settings import settings_of
-from learned_schedulers.files import replacing
+from learned_schedulers.files import check_writable, replacing
 
 _TARGETS = {"graph": "pcie", "block": "atom", "fusion": "v100"}  # of the kinds of sets, where none is named
+_USUAL = (f"of a {each.kind} set {', '.join(each.peers['all'])}" for each in SETS.values())
+_PEERS = "All: " + "; ".join(dict.fromkeys(_USUAL))
 
 
 def main(
@@ -36,7 +38,9 @@ def main(
     schedules: Annotated[
         Path | None, typer.Option(help="Instead of a method: JSON file of schedules that were computed elsewhere.")
     ] = None,
-    of_set: Annotated[str, typer.Option("--set", help=f"Frozen set of instances: {', '.join(SETS)}.")] = "unseen_real",
+    of_set: Annotated[
+        str, typer.Option("--set", help=f"Frozen set of instances: {', '.join(SETS)}.")
+    ] = "development_real",
     target: Annotated[
         str | None,
         typer.Option(
@@ -57,13 +61,13 @@ def main(
     ] = None,
     seeds: Annotated[
         int, typer.Option(min=1, max=100, help="Number of seeds of methods that draw at random; the rule is five.")
-    ] = 5,
+    ] = results.SEEDS,
     beside: Annotated[
         str,
         typer.Option(
             "--peers",
             help="Methods beside yours: default, all (slower: with searches and networks), or names with commas; the "
-            "baseline of the set is always there.",
+            f"baseline of the set is always there. {_PEERS}.",
         ),
     ] = "default",
     out: Annotated[
@@ -86,9 +90,10 @@ def main(
     Your method runs on the frozen instances of a set with the same budget as its peers. For graphs, it proposes at most
     1,000 schedules of each; the best 100 on the target that it sees are judged, and the best of them counts (on
     placement sets the best on the target). For blocks and fusion its one answer counts. The table has the geometric
-    mean of its costs over those of the baseline (list scheduling, GCC's order, no fusion), with a 95% interval over
-    families, their instances, and seeds; the seconds were measured on this machine. The peers' results are kept in a
-    folder, so that a second call takes seconds.
+    mean of its costs over those of the baseline (list scheduling, GCC's order, no fusion), and over those of each peer,
+    with 95% intervals over families, their instances, and seeds; a method that lacks schedules is ranked behind the
+    others. The seconds were measured on this machine. The peers' results are kept in a folder, so that a second call
+    takes seconds; below the table is the day of such results.
 
     A method is a class with one function: propose for graphs, solve for blocks, fuse for fusion; BENCHMARK.md, "Enter a
     method", and examples/own_method show all of it. `learned-schedulers conform` checks it first.
@@ -120,6 +125,8 @@ def main(
             return
         if method is not None and schedules is not None:
             raise ValueError("--method and --schedules: compare one of them at a time")
+        for path in filter(None, (out, picture)):
+            check_writable(path)
         limit = Limit.read(budget or f"evaluations={SETS[of_set].evaluations}")
         sys.path.insert(0, os.getcwd())
         numbers, folder = list(range(seeds)), cache or _cache_folder()
@@ -132,17 +139,18 @@ def main(
         lines = []
         for peer in peers(beside, of_set):
             if peer.name != contestant.name:
-                print(f"{peer.name} ...", file=sys.stderr, flush=True)
-                of_peer = run_of(peer, every, target, limit, numbers, folder)
-                lines.append(comparison.line(peer.name, of_set, target, limit, of_peer))
-        print(f"{contestant.name} ...", file=sys.stderr, flush=True)
+                of_peer, earlier = run_of(peer, every, target, limit, numbers, folder, on_stderr(peer.name))
+                line = comparison.line(peer.name, of_set, target, limit, of_peer, peer.sees)
+                lines.append(line._replace(earlier=earlier))
         entered_run = contestant.run()
-        line = comparison.line(contestant.name, of_set, target, contestant.limit, entered_run, highlighted=True)
-        print(comparison.table([*lines, line]))
-        if text := comparison.failures_text(line):
-            print(f"\n{text}")
+        line = comparison.line(contestant.name, of_set, target, contestant.limit, entered_run, contestant.sees)
+        lines = comparison.beside(lines, line, of_set)
+        print(comparison.table(lines))
+        for text in (comparison.notes(lines, SETS[of_set].peers["all"]), comparison.failures_text(line)):
+            if text:
+                print(f"\n{text}")
         if picture is not None:
-            content = comparison.picture([*lines, line], f"{of_set}, {target}")
+            content = comparison.picture(lines, f"{of_set}, {target}")
             with replacing(picture, follow=True) as temporary:
                 temporary.write_bytes(content)
             print(f"picture: {picture}")
@@ -150,13 +158,15 @@ def main(
         if out is not None:
             results.write(hand_in, out)
             print(f"result to hand in: {out}")
+            for reason in results.not_for_leaderboard(of_set, target, contestant, entered_run):
+                print(f"not for the leaderboard: {reason}")
 
 
 def _of_schedules(path: Path, every: list[GraphInstance], target: str) -> results.Contestant:
     """Schedules that were computed elsewhere."""
     name, proposals = read_schedules(path, every)
     source = of_schedules(proposals)
-    return results.Contestant(name, None, {}, "target", None, lambda: run(source, every, target, [0]))
+    return results.Contestant(name, None, {}, "target", False, None, lambda: run(source, every, target, [0]))
 
 
 def _head(of_set: str, target: str, count: int, limit: Limit) -> str:

@@ -63,6 +63,6 @@ def main(
                     print(f"          and {len(failures) - _SHOWN} more", flush=True)
                 failed += bool(failures)
     if failed:
-        print(f"{failed} checks failed")
+        print(f"{failed} check{'s' if failed > 1 else ''} failed")
         sys.exit(1)
     print("all checks passed")

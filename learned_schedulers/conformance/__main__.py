@@ -20,19 +20,22 @@ def main(name: str, settings: str, checks: list[str]) -> None:
     os.dup2(2, 1)
     of_name = subject(name, json.loads(settings))
     print(STARTING, file=lines, flush=True)
+    printed: set[str] = set()
     for check in checks:
-        failures = list(failures_of(_traced(of_name.checks[check]), of_name.candidate))
+        failures = list(failures_of(_traced(of_name.checks[check], printed), of_name.candidate))
         print(json.dumps(Outcome(check, failures)), file=lines, flush=True)
 
 
-def _traced(check: Callable[[Any], Iterator[Failure]]) -> Callable[[Any], Iterator[Failure]]:
-    """The same check; the traceback of an error that the method raises is on stderr."""
+def _traced(check: Callable[[Any], Iterator[Failure]], printed: set[str]) -> Callable[[Any], Iterator[Failure]]:
+    """The same check; the traceback of an error that the method raises is on stderr, if it is not among `printed`."""
 
     def traced(candidate: Any) -> Iterator[Failure]:
         try:
             yield from check(candidate)
         except Raised as raised:
-            traceback.print_exception(raised.__cause__)
+            if raised.error not in printed:
+                printed.add(raised.error)
+                traceback.print_exception(raised.__cause__)
             raise
 
     return traced

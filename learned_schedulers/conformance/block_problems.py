@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 
 from learned_schedulers.blocks.problems.problems import Problems
+from learned_schedulers.kernel_arrays import seal
 
 _BLOCKS = 6  # of a batch
 _LATENCIES = 6  # 1 to 5 cycles
@@ -17,12 +18,14 @@ _CONFLICT = 1  # any kind: only whether two instructions conflict is told
 def batches() -> dict[str, Problems]:
     """Batches by their names: without and with dependencies, one chain, a single instruction, 2 to 40 instructions."""
     rng = np.random.default_rng(7)
-    return {
+    drawn = {
         "one instruction": batch(rng, 1, 0.0),
         "independent": batch(rng, 8, 0.0),
         "chain": batch(rng, 12, 1.0),
         **{f"drawn, {n} instructions": batch(rng, n, 0.3) for n in (2, 5, 9, 20, 40)},
     }
+    seal(list(drawn.values()))
+    return drawn
 
 
 def batch(rng: np.random.Generator, n: int, density: float) -> Problems:

@@ -72,5 +72,5 @@ def problems_stay_as_they_are(candidate: Candidate) -> Iterator[Failure]:
 
 Check = Callable[[Candidate], Iterator[Failure]]
 CHECKS: dict[str, Check] = {
-    check.__name__: check for check in (orders_are_legal, same_seed_same_orders, problems_stay_as_they_are)
+    check.__name__: check for check in (problems_stay_as_they_are, orders_are_legal, same_seed_same_orders)
 }

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeVar
 
+from learned_schedulers.outside_methods import described
+
 Candidate = TypeVar("Candidate")
 
 
@@ -25,11 +27,16 @@ class Raised(Exception):
         super().__init__(problem)
         self.problem = problem
 
+    @property
+    def error(self) -> str:
+        """What was raised, and where."""
+        assert self.__cause__ is not None
+        return described(self.__cause__)
+
 
 def failures_of(check: Callable[[Candidate], Iterator[Failure]], candidate: Candidate) -> Iterator[Failure]:
     """What a check finds wrong; an error that the method raises is the last failure."""
     try:
         yield from check(candidate)
     except Raised as raised:
-        error = raised.__cause__
-        yield Failure(raised.problem, f"it raised {type(error).__name__}: {error}; see its traceback, and mend it")
+        yield Failure(raised.problem, f"it raised {raised.error}; see its traceback, and mend it")

@@ -149,11 +149,11 @@ Check = Callable[[Candidate], Iterator[Failure]]
 CHECKS: dict[str, Check] = {
     check.__name__: check
     for check in (
+        problems_stay_as_they_are,
         plans_are_valid,
         schedules_are_valid,
         same_seed_same_plans,
         nothing_beats_the_optimum,
         costs_are_those_of_the_plan,
-        problems_stay_as_they_are,
     )
 }

@@ -6,6 +6,7 @@ A check takes a `Candidate` and yields what is wrong; one that yields nothing is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from learned_schedulers.conformance.failures import Failure, Raised
 from learned_schedulers.conformance.graph_problems import WIDE, optima, problems, small, tight
 from learned_schedulers.graphs.devices import targets
+from learned_schedulers.graphs.devices.counted import CountedTarget
 from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import UNSUPPORTED, Budget, Method, Proposals
@@ -36,10 +38,14 @@ class Candidate:
 
     def propose(self, name: str, problem: Problem, budget: Budget | None = None) -> Proposals:
         """Proposals with seed 0. The method sees the problem without transfers. Raises Raised if the method does."""
-        target = Target((problem,))
+        proxy, target = targets.proxy(problem).sealed(), Target((problem,)).sealed()
+        return self.propose_on(name, proxy, target, budget or self.budget)
+
+    def propose_on(self, name: str, proxy: Target, target: Target, budget: Budget) -> Proposals:
+        """The same on these targets."""
         try:
-            method = self.make(problem, target)
-            proposals = method.propose(targets.proxy(problem).draws[0], np.random.default_rng(0), budget or self.budget)
+            method = self.make(target.draws[0], target)
+            proposals = method.propose(proxy.draws[0], np.random.default_rng(0), budget)
             if not isinstance(proposals, Proposals):
                 raise TypeError(f"propose returned a {type(proposals).__name__}, and no graphs.methods.Proposals")
             return proposals
@@ -69,10 +75,14 @@ def schedules_are_valid(candidate: Candidate) -> Iterator[Failure]:
 
 
 def budgets_are_kept(candidate: Candidate) -> Iterator[Failure]:
-    """A smaller budget gives fewer proposals."""
-    budget = replace(candidate.budget, proposals=_FEW)
-    proposals = candidate.propose(WIDE, problems()[WIDE], budget)
-    yield from (Failure(WIDE, fault) for fault in faults(proposals, problems()[WIDE], budget))
+    """A smaller budget gives fewer proposals, and no more schedules are simulated than it allows."""
+    problem, budget = problems()[WIDE], replace(candidate.budget, proposals=_FEW)
+    target = CountedTarget((problem,)).sealed()
+    proposals = candidate.propose_on(WIDE, targets.proxy(problem).sealed(), target, budget)
+    yield from (Failure(WIDE, fault) for fault in faults(proposals, problem, budget))
+    if target.simulated > (allowed := max(budget.evaluations, budget.proposals)):
+        message = f"it simulated {target.simulated} schedules by target.seconds; budget.evaluations allows {allowed}"
+        yield Failure(WIDE, message)
 
 
 def same_seed_same_proposals(candidate: Candidate) -> Iterator[Failure]:
@@ -153,30 +163,31 @@ def memory_is_kept_or_refused(candidate: Candidate) -> Iterator[Failure]:
 
 
 def problems_stay_as_they_are(candidate: Candidate) -> Iterator[Failure]:
-    """The method does not change the arrays of its problem."""
+    """The method does not change the arrays of its problem. Here alone they can be written."""
     name = "drawn 1"
     problem = problems()[name]
-    arrays = {"seconds": problem.seconds, "sizes": problem.sizes, "weight_bytes": problem.weights}
-    arrays |= {"children.offsets": problem.children.offsets, "children.targets": problem.children.targets}
-    before = {key: array.copy() for key, array in arrays.items()}
-    candidate.propose(name, problem)
-    changed = [key for key, array in arrays.items() if not np.array_equal(array, before[key])]
-    for key in changed:
-        arrays[key][:] = before[key]
+    copy = deepcopy(problem)
+    candidate.propose_on(name, targets.proxy(copy), Target((copy,)), candidate.budget)
+    changed = [key for key, array in _arrays(problem).items() if not np.array_equal(array, _arrays(copy)[key])]
     if changed:
         yield Failure(name, f"it changed {', '.join(changed)} of the problem; work on copies")
+
+
+def _arrays(problem: Problem) -> dict[str, np.ndarray]:
+    arrays = {"seconds": problem.seconds, "sizes": problem.sizes, "weight_bytes": problem.weights}
+    return arrays | {"children.offsets": problem.children.offsets, "children.targets": problem.children.targets}
 
 
 Check = Callable[[Candidate], Iterator[Failure]]
 CHECKS: dict[str, Check] = {
     check.__name__: check
     for check in (
+        problems_stay_as_they_are,
         schedules_are_valid,
         budgets_are_kept,
         same_seed_same_proposals,
         nothing_beats_the_optimum,
         curves_fall_to_the_best,
         memory_is_kept_or_refused,
-        problems_stay_as_they_are,
     )
 }

@@ -46,22 +46,23 @@ def subject(name: str, keys: dict[str, Any]) -> Subject:
     kind = outside_methods.kind_of(method)
     if kind == "fusion":
         fusing = allowing(fusion_entry(name, **keys), FUSION_EVALUATIONS)
-        _check_needs(name, fusing.needs, frozenset())
+        _check(name, fusing, frozenset())
         return Subject(fusion.Candidate(lambda: fusion_methods.make(fusing)), dict(fusion.CHECKS))
     if kind == "block":
         entry = block_settings.entry(name, **keys)
-        _check_needs(name, entry.settings.needs, frozenset())
+        _check(name, entry.settings, frozenset())
         return Subject(blocks.Candidate(lambda: block_methods.make(entry, {}), BLOCK_BUDGET), dict(blocks.CHECKS))
     settings = graph_entry(name, **keys)
-    _check_needs(name, settings.needs, frozenset({"target"}))
+    _check(name, settings, frozenset({"target"}))
     of_target = partial(make, settings)
     candidate = graphs.Candidate(settings, lambda problem, target: of_target({"target": target}), BUDGET)
     return Subject(candidate, dict(graphs.CHECKS))
 
 
-def _check_needs(name: str, needs: frozenset[str], available: frozenset[str]) -> None:
-    if missing := sorted(needs - available):
+def _check(name: str, settings: Any, available: frozenset[str]) -> None:
+    if missing := sorted(settings.needs - available):
         raise ValueError(
             f"{name}: it needs {', '.join(missing)}, which `conform` does not have; let it load its own files, by "
             "paths in its Settings"
         )
+    outside_methods.check_constructor(name, available & (settings.needs | settings.uses))

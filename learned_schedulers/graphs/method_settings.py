@@ -73,6 +73,9 @@ GraphEntry = Annotated[SerializeAsAny[GraphMethodSettings], BeforeValidator(_of_
 
 
 def graph_entry(method: str, **keys: Any) -> GraphMethodSettings:
-    """An entry from its keys."""
-    settings: GraphMethodSettings = TypeAdapter(GraphEntry).validate_python({"method": method, **keys})
+    """An entry from its keys. Raises ValueError that names what is wrong."""
+    try:
+        settings: GraphMethodSettings = TypeAdapter(GraphEntry).validate_python({"method": method, **keys})
+    except ValidationError as error:
+        raise ValueError(method_files.faults(error)) from error
     return settings

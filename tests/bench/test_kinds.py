@@ -80,6 +80,8 @@ class Orders(Faulty):
         match self.fault:
             case "raises":
                 raise RuntimeError("out of ideas")
+            case "writes":
+                problems.latencies[:] = 0
             case "refuses":
                 return Solution.unsupported(problems, ["too long"] * size)
             case "illegal":
@@ -94,6 +96,8 @@ class Fuses(Faulty):
         match self.fault:
             case "raises":
                 raise RuntimeError("out of ideas")
+            case "writes":
+                problem.written[:] = 0
             case "refuses":
                 raise Unsupported("too long")
             case "illegal":
@@ -105,6 +109,7 @@ class Fuses(Faulty):
 
 MESSAGES = {
     "raises": ("failed", "RuntimeError: out of ideas"),
+    "writes": ("failed", r"read-only \(test_kinds\.py:\d+\)"),
     "refuses": ("unsupported", "too long"),
     "illegal": ("failed", "breaks a dependency|fused into its readers"),
     "wrong": ("failed", "does not have each of .* once|must have numbers of operations"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,8 +19,9 @@ from learned_schedulers.bench.instances import instances
 from learned_schedulers.bench.kinds import Instance
 from learned_schedulers.bench.peers import entrant, peers
 from learned_schedulers.bench.results import over_bound, standing
-from learned_schedulers.bench.running import Run, of_method, over_runs, run
-from learned_schedulers.bench.stored import run_of
+from learned_schedulers.bench.running import of_method, over_runs, run
+from learned_schedulers.bench.stored import Stored, run_of
+from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import Budget, Proposals
 
@@ -53,6 +55,13 @@ def test_numbers_are_those_of_the_laboratory(name: str, target: str) -> None:
     assert (bound is None) == (target == "noisy")
     if bound is not None:  # there CP-SAT's bounds count, too, which are higher
         assert bound.value >= published(name, target, "bound")["value"] * (1 - 1e-5)
+
+
+def test_every_instance_is_announced() -> None:
+    numbers = []
+    source = of_method(entrant("list_scheduling", "unseen_real"), THOUSAND)
+    run(source, FEW, "pcie", [0, 1], lambda number, total: numbers.append((number, total)))
+    assert numbers == [(number, 8) for number in range(1, 9)]
 
 
 def test_the_same_seed_gives_the_same_costs() -> None:
@@ -142,12 +151,16 @@ class Faulty:
                 return Proposals(order, placement, "fine")
             case "silent":
                 return Proposals.unsupported(n, "")
+            case "writes":
+                problem.sizes[:] = 0
+            case "writes parents":
+                problem.parents.offsets[:] = 0
             case _:
                 return "a schedule"
 
 
 MESSAGES = {
-    "raises": "RuntimeError: out of ideas",
+    "raises": r"RuntimeError: out of ideas \(test_running\.py:\d+\)",
     "backwards": "slot 0: operation .* comes before operation",
     "device": r"is on device 4; there are 4 devices; .*devices from 0 on",
     "type": r"orders is int64 .*; it must be an array int32 of shape \(schedules, ",
@@ -156,6 +169,8 @@ MESSAGES = {
     "none": "0 proposals",
     "status": "the status is 'fine'; it must be one of ok, timed out, unsupported",
     "silent": "say why it is not ok",
+    "writes": "ValueError: .* read-only",
+    "writes parents": "ValueError: .* read-only",
     "text": "propose returned a str; return learned_schedulers.graphs.methods.Proposals",
 }
 
@@ -172,6 +187,42 @@ def test_what_is_wrong_on_a_graph_is_its_result(fault: str, monkeypatch: pytest.
     assert {failure.status for failure in result.failures} == {"failed"}
     with pytest.raises(AssertionError, match=MESSAGES[fault]):
         raise AssertionError(result.failures[0].message)
+
+
+class Spends:
+    """Has the target simulate some schedules."""
+
+    count: ClassVar[int] = 0
+
+    def __init__(self, settings: GraphMethodSettings, target: Target) -> None:
+        self._target = target
+
+    def propose(self, problem: Any, rng: np.random.Generator, budget: Budget) -> Proposals:
+        order, placement = np.arange(len(problem), dtype=np.int32)[None], np.zeros((1, len(problem)), np.int32)
+        self._target.seconds(np.repeat(order, self.count, 0), np.repeat(placement, self.count, 0))
+        return Proposals(order, placement)
+
+
+class OnTarget(GraphMethodSettings):
+    needs: ClassVar[frozenset[str]] = frozenset({"target"})
+
+
+def test_schedules_that_the_target_simulates_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_maker", lambda kind, name: Spends)
+    spends = GraphEntrant("spends", OnTarget(method="tests:Spends"))
+    for count, expected in ((1000, 0), (1001, len(FEW))):
+        monkeypatch.setattr(Spends, "count", count)
+        result = run(of_method(spends, THOUSAND), FEW, "noisy", [0])
+        assert result.evaluations == [[count] * len(FEW)] and over_runs(result, THOUSAND) == expected
+
+
+@pytest.mark.parametrize("target", ["proxy", "noisy", "bandwidth", "pcie"])
+def test_arrays_that_the_judge_reads_are_read_only(target: str) -> None:
+    for instance in FEW:
+        for draw in instance.target(target).draws + instance.proxy.draws:
+            arrays = [draw.seconds, draw.sizes, draw.weight_bytes, draw.heads, draw.tails, draw.parts.sizes]
+            arrays += [part for edges in (draw.parents, draw.children) for part in (edges.offsets, edges.targets)]
+            assert not any(array.flags.writeable for array in arrays if array is not None)
 
 
 def test_a_method_that_ignores_the_memory_has_no_schedule_that_fits() -> None:
@@ -199,10 +250,12 @@ def test_peers_begin_with_the_baseline() -> None:
 
 def test_a_stored_run_is_taken_and_a_damaged_one_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few: tuple[Instance, ...] = tuple(FEW)
-    before = run_of(entrant("random_valid", "unseen_real"), few, "pcie", THOUSAND, [0], tmp_path)
+    before, earlier = run_of(entrant("random_valid", "unseen_real"), few, "pcie", THOUSAND, [0], tmp_path)
+    assert earlier is None
     [path] = tmp_path.iterdir()
     monkeypatch.setattr(stored, "run", lambda *arguments: pytest.fail("it is stored"))
-    assert run_of(entrant("random_valid", "unseen_real"), few, "pcie", THOUSAND, [0], tmp_path) == before
+    again = run_of(entrant("random_valid", "unseen_real"), few, "pcie", THOUSAND, [0], tmp_path)
+    assert again == (before, datetime.datetime.now(datetime.UTC).date())
     monkeypatch.undo()
     for other in (
         lambda: run_of(entrant("random_valid", "unseen_real"), few, "nvlink", THOUSAND, [0], tmp_path),
@@ -215,5 +268,6 @@ def test_a_stored_run_is_taken_and_a_damaged_one_is_not(tmp_path: Path, monkeypa
         other()
         assert len(list(tmp_path.iterdir())) == files + 1
     path.write_text("{")
-    assert run_of(entrant("random_valid", "unseen_real"), few, "pcie", THOUSAND, [0], tmp_path).costs == before.costs
-    assert Run.model_validate_json(path.read_text()).costs == before.costs
+    again = run_of(entrant("random_valid", "unseen_real"), few, "pcie", THOUSAND, [0], tmp_path)
+    assert again.run.costs == before.costs and again.earlier is None
+    assert Stored.model_validate_json(path.read_text()).run.costs == before.costs

@@ -82,7 +82,7 @@ def test_a_plan_that_cannot_run_is_refused(kernel: Callable[[int], np.ndarray], 
 def test_an_answer_of_another_type_is_named() -> None:
     failures = failed(lambda problem, rng, machine: separate(problem.n))
     assert set(failures) == set(CHECKS)
-    assert "TypeError: fuse returned a Plan, and no methods.fusing.Fusion" in failures["plans_are_valid"]
+    assert "TypeError: fuse returned a Plan, and no graphs.methods.fusing.Fusion" in failures["plans_are_valid"]
 
 
 def test_a_schedule_that_is_missing_or_of_another_plan_is_refused() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -72,6 +72,26 @@ def test_too_many_proposals_are_refused() -> None:
     assert failed(candidate(many)) == {"budgets_are_kept"}
 
 
+def test_evaluations_beyond_the_budget_are_counted() -> None:
+    class Spends:
+        def __init__(self, target: Target, count: int) -> None:
+            self._target, self._count = target, count
+
+        def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
+            proposals = one_device_each(problem, rng, replace(budget, proposals=1))
+            for _ in range(self._count):
+                self._target.seconds(proposals.orders, proposals.placements)
+            return proposals
+
+    def spending(count: int) -> Candidate:
+        settings = GraphMethodSettings(method="tests")
+        return Candidate(settings, lambda problem, target: Spends(target, count), Budget(20, 20))
+
+    assert list(CHECKS["budgets_are_kept"](spending(20))) == []
+    [failure] = CHECKS["budgets_are_kept"](spending(21))
+    assert "it simulated 21 schedules by target.seconds; budget.evaluations allows 20" in failure.message
+
+
 def test_draws_that_are_not_from_the_generator_are_refused() -> None:
     def own_draws(problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
         return one_device_each(problem, np.random.default_rng(), budget)
@@ -129,17 +149,30 @@ def test_a_method_that_ignores_the_memory_is_refused_and_one_that_refuses_is_not
 
 
 def test_a_method_that_changes_its_problem_is_refused() -> None:
-    count = itertools.count()
+    """Even if it writes the same at every call: other checks do not hand it what it can change."""
 
     def careless(problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
-        problem.seconds[:] += next(count)
+        problem.seconds[:] = 0
         return one_device_each(problem, rng, budget)
 
     of_careless = candidate(careless)
-    assert list(CHECKS["problems_stay_as_they_are"](of_careless)) == []  # it adds nothing at first
-    [failure] = CHECKS["problems_stay_as_they_are"](of_careless)
-    assert failure.problem == "drawn 1" and "it changed seconds of the problem; work on copies" in failure.message
-    assert list(CHECKS["schedules_are_valid"](candidate(one_device_each))) == [], "the check has put it back"
+    assert next(iter(CHECKS)) == "problems_stay_as_they_are"
+    for _ in range(2):
+        [failure] = CHECKS["problems_stay_as_they_are"](of_careless)
+        assert failure.problem == "drawn 1" and "it changed seconds of the problem; work on copies" in failure.message
+        [failure] = failures_of(CHECKS["schedules_are_valid"], of_careless)
+        assert "read-only" in failure.message
+    assert failed(candidate(one_device_each)) == set()
+
+
+@pytest.mark.parametrize("part", ["parents", "children"])
+def test_what_a_problem_computes_is_read_only_too(part: str) -> None:
+    def careless(problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
+        getattr(problem, part).targets[:] = 0
+        return one_device_each(problem, rng, budget)
+
+    [failure] = failures_of(CHECKS["schedules_are_valid"], candidate(careless))
+    assert "read-only" in failure.message
 
 
 def test_a_method_that_supports_nothing_is_refused() -> None:
@@ -155,4 +188,4 @@ def test_an_error_is_a_failure_with_its_problem() -> None:
         return one_device_each(problem, rng, budget) if len(problem) else {}["nothing"]
 
     [failure] = failures_of(CHECKS["schedules_are_valid"], candidate(fragile))
-    assert str(failure).startswith("no operation: it raised KeyError: 'nothing'")
+    assert str(failure).startswith("no operation: it raised KeyError: 'nothing' (test_graph_checks.py:")

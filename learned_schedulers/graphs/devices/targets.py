@@ -8,12 +8,14 @@ publish their strengths; frozen ones are those at which list scheduling loses as
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
 from learned_schedulers.graphs.devices.settings import Link
 from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.problems.problem import Problem, Transfers
+from learned_schedulers.kernel_arrays import seal
 
 HIDDEN_DRAWS = 10  # draws of all run times of a graph on the target `noisy`
 
@@ -39,6 +41,12 @@ class Target:
     def seconds(self, orders: np.ndarray, placements: np.ndarray) -> np.ndarray:
         """Mean makespan over the draws of S schedules, (S,). Raises ValueError as the simulator does."""
         return np.mean([makespans(draw, orders, placements) for draw in self.draws], axis=0)
+
+    def sealed(self) -> Self:
+        """This target; from now on its arrays are read-only, also those that its problems compute when asked."""
+        for draw in self.draws:
+            seal((draw.parents, draw.parts, draw.heads, draw.tails, draw))
+        return self
 
 
 def proxy(problem: Problem) -> Target:
