@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from learned_schedulers.bench.graphs import OfGraph
 from learned_schedulers.bench.kinds import FAILED, REFUSED, Verdict
 from learned_schedulers.graphs.compilers.bound import lower_bound
 from learned_schedulers.graphs.compilers.cost import seconds
@@ -67,25 +68,8 @@ SETS = (FusionSet("fused_development", "development_real"), FusionSet("fused_uns
 
 
 @dataclass(frozen=True)
-class FusionInstance:
+class FusionInstance(OfGraph):
     """A graph to be fused."""
-
-    graph: Graph
-
-    def __len__(self) -> int:
-        return len(self.graph)
-
-    @property
-    def graph_id(self) -> str:
-        return self.graph.graph_id
-
-    @property
-    def title(self) -> str:
-        return f"{self.graph.name} {self.graph.variant} ({self.graph_id[:12]})"
-
-    @property
-    def family(self) -> str:
-        return self.graph.family
 
     @property
     def identity(self) -> str:

@@ -114,15 +114,13 @@ SETS = (
 
 
 @dataclass(frozen=True)
-class GraphInstance:
-    """A graph on four devices."""
+class OfGraph:
+    """What an instance has of its computation graph, whatever is asked about it."""
 
     graph: Graph
-    problem: Problem  # without transfers; of a placement set with its memory limit
-    limited: bool  # it is of a placement set: every method's best schedule on the target counts
 
     def __len__(self) -> int:
-        return len(self.problem)
+        return len(self.graph)
 
     @property
     def graph_id(self) -> str:
@@ -135,6 +133,14 @@ class GraphInstance:
     @property
     def family(self) -> str:
         return self.graph.family
+
+
+@dataclass(frozen=True)
+class GraphInstance(OfGraph):
+    """A graph on four devices."""
+
+    problem: Problem  # without transfers; of a placement set with its memory limit
+    limited: bool  # it is of a placement set: every method's best schedule on the target counts
 
     @property
     def identity(self) -> str:

@@ -10,6 +10,7 @@ import pandas as pd
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.numbers import cell, number
 from pipeline.lab.page.tables import Column, Line, Table, columns, records, table
+from pipeline.lab.provenance import flat
 
 
 class Board(NamedTuple):
@@ -45,8 +46,9 @@ def _seconds(line: Line) -> str:
 
 
 def _settings(line: Line) -> str:
-    changed = json.loads(line["settings"])
-    return cell(", ".join(f"{key} {value}" for key, value in sorted(changed.items()) if key != "method") or "-")
+    changed = {key: value for key, value in json.loads(line["settings"]).items() if key != "method"}
+    texts = [f"{key.removesuffix('.method')} {value}" for key, value in sorted(flat(changed).items())]
+    return cell(", ".join(texts) or "-")
 
 
 _COLUMNS: list[Column] = [
