@@ -17,7 +17,9 @@ PAGE = Page(
         ),
         Sentence("jobshop_gap_512", "The best of its 512 schedules is {} above it"),
         Sentence(
-            "outside_minutes_to_own_method", "Newcomers had a method of their own beside ours after {} minutes", two
+            "outside_minutes_to_own_method",
+            "Newcomers, sessions of a language model, had a method of their own beside ours after {} minutes",
+            two,
         ),
     ),
 )

@@ -11,7 +11,7 @@ from pipeline.lab.page.tables import Column, lines, of, table, value
 
 EXPERIMENT = "mutated_instances"
 QUESTIONS = {  # by claim
-    "outside_mutated_files": Question("How many damaged files were read?", count),
+    "outside_mutated_files": Question("How many damaged files were tried?", count),
     "outside_mutated_wrong": Question(
         "How many were neither read as a problem nor refused with place and remedy?", count
     ),
