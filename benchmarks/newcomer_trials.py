@@ -6,10 +6,13 @@ out.
 
 - own_method: write a scheduler of your own as a package, and compare it with the methods of the benchmark, up to the
   file to hand in.
+- changed_setting: make a table of the first paper again, change one setting, and see both beside each other.
+- own_project: build a C project through `learned-schedulers cc`, up to its own tests and the page about its blocks.
+- own_placement: place a network of one's own on two devices, up to the picture.
 
 The readers so far are fresh sessions of a language model, which read a page in seconds; for a person, add a quarter of
 an hour of reading. It publishes the experiment `newcomer_trials`: minutes_to_<task>, the median with the least and the
-most of the trials, and how many of them went into installation and waiting.
+most of the trials, and how many of them went into installation and waiting; and readme_lines, which they were given.
 """
 
 from __future__ import annotations
@@ -22,8 +25,9 @@ import pandas as pd
 import typer
 
 from benchmarks.publishing import PUBLISHED, of_rounds, publish
-from pipeline.lab.rows import Quantity, Row, results
+from pipeline.lab.rows import Quantity, Row, results, row
 
+README = Path("README.md")
 TRIALS = Path(__file__).with_suffix(".csv")
 
 
@@ -47,6 +51,14 @@ def rows_of(trials: pd.DataFrame) -> Iterator[Row]:
             "minutes_of_waiting": "minutes_of_waiting",
         }.items():
             yield of_rounds(place, Quantity(metric, unit="minutes"), of_task[column].to_numpy(float), over="trials")
+    place = {
+        "experiment": "newcomer_trials",
+        "method": "readme",
+        "target": "this_machine",
+        "seed": "all",
+        "unit": "count",
+    }
+    yield row(place, "readme_lines", float(len(README.read_text().splitlines())))
 
 
 def main(output: Annotated[Path, typer.Option(help="Folder to publish in.")] = PUBLISHED / "newcomer_trials") -> None:

@@ -53,7 +53,12 @@ def _promises() -> Iterator[Claim]:
     for product, minutes in (("first_picture", 10), ("own_program", 12), ("own_model", 12)):
         row = row_of("newcomer", method="readme", target="this_machine", metric=f"minutes_to_{product}")
         yield Claim(f"newcomer_minutes_to_{product}", f"<= {minutes}", row)
-    yield Claim("experiments_changed_since", "<= 8", row_of("published", metric=CHANGED))
+    for task, minutes in (("own_project", 12), ("changed_setting", 20)):
+        row = row_of("newcomer_trials", method=task, target="this_machine", metric=f"minutes_to_{task}")
+        yield Claim(f"newcomer_minutes_to_{task}", f"<= {minutes}", row)
+    lines = row_of("newcomer_trials", method="readme", target="this_machine", metric="readme_lines")
+    yield Claim("readme_lines", "<= 120", lines)
+    yield Claim("experiments_changed_since", "<= 3", row_of("published", metric=CHANGED))
     for name, method, metric, target in (
         ("light_install_seconds", "pip", "install_seconds", "<= 60"),
         ("light_install_megabytes", "pip", "install_megabytes", "<= 400"),

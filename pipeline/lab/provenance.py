@@ -63,7 +63,8 @@ class Provenance(Section):
     processor: Machine | Unknown
     baseline: dict[str, str] | Unknown = "unknown"  # settings that hold libraries to a level, as the process had them
     seeds: list[str] | Unknown
-    frozen: str = ""  # the commit at which the code that made the numbers stood for the last time
+    frozen: str = ""  # a commit that has the code of these numbers, which are not made again
+    why_frozen: str = ""  # the reason
     changed: list[str] = []  # why today's code gives other numbers, where that was found out by other means
     notes: list[str] = []  # what else is known
 
@@ -91,8 +92,10 @@ def changes(
     now, tells nothing. `settings_now`: the experiment's settings, resolved; None: not compared. Settings that both have
     are compared.
     """
+    if provenance.frozen:
+        return []
     why = list(provenance.changed)
-    if provenance.frozen or not provenance.behaviour:
+    if not provenance.behaviour:
         return why
     common = provenance.behaviour.keys() & behaviour_now.keys()
     if not common:
@@ -112,9 +115,9 @@ def changes(
 def state(
     provenance: Provenance, behaviour_now: Mapping[str, str], settings_now: Mapping[str, Any] | None = None
 ) -> str:
-    """What a page says of published numbers: `current`, `measured`, `frozen at ...`, or why they are `changed`."""
+    """What a page says of published numbers: `current`, `measured`, `frozen` or `changed`, and why."""
     if provenance.frozen:
-        return f"frozen at {provenance.frozen[:9]}"
+        return f"frozen at {provenance.frozen[:9]}: {provenance.why_frozen}"
     why = changes(provenance, behaviour_now, settings_now)
     if not why:
         return "current" if provenance.behaviour else "measured"

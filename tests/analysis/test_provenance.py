@@ -60,8 +60,15 @@ def test_a_changed_setting_is_named_and_one_that_is_new_or_gone_tells_nothing(re
 def test_what_was_measured_has_no_state_and_what_is_frozen_says_where_its_code_stands(recorded: Provenance) -> None:
     measured = recorded.model_copy(update={"behaviour": {}})
     assert state(measured, {}, {"task": "other"}) == "measured" and changes(measured, {}) == []
-    frozen = recorded.model_copy(update={"frozen": "0123456789abcdef"})
-    assert state(frozen, {"dags/full": "3"}) == "frozen at 012345678" and changes(frozen, {"dags/full": "3"}) == []
+    frozen = recorded.model_copy(update={"frozen": "0123456789abcdef", "why_frozen": "its code is deleted"})
+    assert state(frozen, {"dags/full": "3"}) == "frozen at 012345678: its code is deleted"
+    assert changes(frozen, {"dags/full": "3"}) == []
+
+
+def test_nothing_is_frozen_without_a_reason() -> None:
+    for path in sorted(Path("reports/published").glob("*/provenance.json")):
+        source = Provenance.read(path)
+        assert bool(source.frozen) == bool(source.why_frozen), path
 
 
 def test_a_reason_that_was_written_down_counts(recorded: Provenance) -> None:

@@ -28,7 +28,9 @@ class Evidence:
     tables: Mapping[str, pd.DataFrame]  # further tables by file stem: parts, history, trials ...
     fresh: tuple[str, ...] = ()  # experiments that this run evaluated
     provenance: Mapping[str, Any] = field(default_factory=dict)  # of published experiments
-    states: Mapping[str, str] = field(default_factory=dict)  # current | changed: reason | measured | frozen at a commit
+    states: Mapping[str, str] = field(
+        default_factory=dict
+    )  # current | changed: reason | measured | frozen at a commit: reason
     claims: pd.DataFrame = field(default_factory=pd.DataFrame)  # table `claims`
     fingerprints: Mapping[str, str] = field(default_factory=dict)  # name -> SHA-256
     contents: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)  # kept by build.py
