@@ -20,7 +20,7 @@ from learned_schedulers.graphs.devices.number_rates import rates_text
 from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, DeviceName, LinkName
 from learned_schedulers.graphs.devices.timeline import Timeline, timeline
 from learned_schedulers.graphs.plans import summary
-from learned_schedulers.graphs.plans.best import By, Trial, chosen, trials, why_nothing_fits
+from learned_schedulers.graphs.plans.best import By, Trial, chosen, trials, why_nothing_can_fit
 from learned_schedulers.graphs.plans.named_module import NamedModule
 from learned_schedulers.graphs.plans.sources import Source, on_cores, on_devices, read_file
 from learned_schedulers.graphs.plans.trace import trace
@@ -248,9 +248,13 @@ def main(
             problem = on_devices(source, devices, device, link, memory, tf32)
             print(_head(model, problem, source, device, link, tf32), flush=True)
         results = trials(problem, seed, source.groups, moves, by)
+        none_fits = all(trial.order is None for trial in results)
+        if none_fits and (proof := why_nothing_can_fit(problem, source.names, source.groups)):
+            raise ValueError(f"{model}: {proof}")
         best = chosen(results, by)
         if best.order is None or best.placement is None:
-            raise ValueError(f"{model}: {why_nothing_fits(problem, source.names, source.groups)}")
+            room = f"a device has {problem.memory / 1e9:.6g} GB; give more --memory or more --devices"
+            raise ValueError(f"{model}: no schedule that fits the memory was found: {room}")
         times = timeline(problem, best.order, best.placement)
         print(summary.methods_text(problem, results, best))
         print()

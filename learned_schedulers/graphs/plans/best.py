@@ -193,8 +193,8 @@ def united(problem: Problem, placement: np.ndarray, groups: np.ndarray) -> np.nd
     return work.reshape(count, problem.devices).argmax(1)[groups].astype(np.int32)
 
 
-def why_nothing_fits(problem: Problem, names: Sequence[str], groups: np.ndarray | None = None) -> str:
-    """A message for the case that no trial has a schedule."""
+def why_nothing_can_fit(problem: Problem, names: Sequence[str], groups: np.ndarray | None = None) -> str | None:
+    """A message that proves that no schedule fits the memory; None where this is not proven."""
     groups = np.arange(len(problem)) if groups is None else groups
     children = problem.children
     read = np.bincount(children.targets, problem.sizes[children.sources], len(problem))
@@ -207,4 +207,4 @@ def why_nothing_fits(problem: Problem, names: Sequence[str], groups: np.ndarray 
     total, room = problem.weights.sum(), problem.memory * problem.devices
     if total > room:
         return f"its weights are {total / 1e9:.6g} GB, but {device_memory}; give more --memory or more --devices"
-    return f"no schedule that fits the memory was found: {device_memory}; give more --memory or more --devices"
+    return None
