@@ -86,8 +86,8 @@ app = typer.Typer(
 )
 
 
-def _tell_version(asked: bool) -> None:
-    if asked:
+def _tell_version(shown: bool) -> None:
+    if shown:
         from importlib.metadata import version
 
         print(f"learned-schedulers {version('learned-schedulers')}")
