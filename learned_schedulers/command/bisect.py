@@ -37,13 +37,12 @@ def main(
     The blocks are ordered once. The test then runs on files in which the first changes alone are made, as by `order
     --limit N`; about 10 tests for 1,000 changed blocks. FILE itself is not touched.
 
-    Example:
+    Example, in an empty folder; the test may be any command:
 
     \b
-    cat > test.sh <<'END'
-    gcc "$1" -o program && ./program | diff - expected.txt
-    END
-    learned-schedulers bisect program.s --test 'bash test.sh {}' --for skylake
+    echo 'int main(int n, char **a) { return n * 3 + a[0][0] * 5 - n * a[0][1] == 0; }' > f.c
+    gcc -O2 -S f.c
+    learned-schedulers bisect f.s --test 'gcc {} -o f' --for atom
     """
     from learned_schedulers.blocks.order.targets import of_host
     from learned_schedulers.blocks.read import reading

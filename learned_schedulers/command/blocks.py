@@ -30,11 +30,11 @@ def main(
     file that cannot be read is named with the reason, and the others go on; the exit code is then 1. Of assembly and
     archives, the blocks are those that `order` may change; Ithemal's data sets become lines of BHive's form.
 
-    Examples:
+    Example, in an empty folder:
 
     \b
-    gcc -O2 -c dot.c && learned-schedulers blocks dot.o --out blocks.csv
-    learned-schedulers order blocks.csv -o ordered.csv --by imitator
+    echo 'int f(int *a, int b) { return a[1] * b + a[2]; }' > f.c
+    gcc -O2 -c f.c && learned-schedulers blocks f.o --out blocks.csv
     """
     if least > most:
         raise ValueError(f"--least {least} --most {most}: no block has such a length; give --least at most --most")

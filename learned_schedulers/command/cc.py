@@ -49,7 +49,14 @@ def main(
     stays as it was, and the build goes on. A resident process serves all jobs of a build, and a cache keeps what was
     ordered before.
 
-    Examples:
+    Example, in an empty folder:
+
+    \b
+    echo 'int f(int *a, int b) { return a[1] * b + a[2]; }' > f.c
+    learned-schedulers cc --for atom -- gcc -O2 -c f.c
+    learned-schedulers cc --report
+
+    Other calls, for whole projects:
 
     \b
     make CC='learned-schedulers cc -- gcc' CXX='learned-schedulers cc -- g++'

@@ -31,10 +31,12 @@ def main(
 
     The dependencies are found anew from BEFORE; nothing is run. Exit code 0: legal orders only; 1: something else.
 
-    Example:
+    Example, in an empty folder:
 
     \b
-    learned-schedulers order f.s -o g.s && learned-schedulers check f.s g.s
+    echo 4889d84889f1488b1f > f.csv
+    learned-schedulers order f.csv -o g.csv --for atom --by random_legal
+    learned-schedulers check f.csv g.csv
     """
     from learned_schedulers.blocks.order.legality import compare
     from learned_schedulers.blocks.read import reading

@@ -98,7 +98,12 @@ def main(
     A method is a class with one function: propose for graphs, solve for blocks, fuse for fusion; BENCHMARK.md, "Enter a
     method", and examples/own_method show all of it. `learned-schedulers conform` checks it first.
 
-    Examples:
+    Example, in any folder, of a method of ours; yours is named by package:Class:
+
+    \b
+    learned-schedulers compare --method heft --set adversarial_small
+
+    Other calls:
 
     \b
     learned-schedulers compare --method mypackage:Method --set unseen_real --target bandwidth

@@ -39,7 +39,21 @@ def main(
     method is checked in a process of its own, so that one that crashes or hangs is reported; a check that takes too
     long is ended.
 
-    Examples:
+    Example, in an empty folder:
+
+    \b
+    cat > mine.py <<'END'
+    import numpy as np
+    from learned_schedulers.graphs.methods import Proposals
+    class InOrder:
+        def __init__(self, settings): pass
+        def propose(self, problem, rng, budget):
+            order = np.arange(len(problem), dtype=np.int32)[None]
+            return Proposals(order, order % problem.devices)
+    END
+    learned-schedulers conform mine:InOrder
+
+    Other calls:
 
     \b
     learned-schedulers conform mypackage

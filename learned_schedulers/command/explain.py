@@ -41,12 +41,16 @@ def main(
     cycles, and the lower bounds that no order can undercut: the critical path, the most loaded units, the micro-ops
     that fit into a cycle. The page is one file: it needs no network and no script.
 
-    Examples:
+    Example, in an empty folder:
 
     \b
-    gcc -O2 -S f.c && learned-schedulers explain f.s --for haswell -o f.html
+    echo 4889d84889f1488b1f | learned-schedulers explain - --for atom -o blocks.html
+
+    Other calls:
+
+    \b
+    learned-schedulers explain f.s --for haswell -o f.html
     learned-schedulers explain f.o --for atom --by cp_sat --blocks 3
-    echo 4889d84889f1 | learned-schedulers explain - --for atom
 
     Exit code 1: the file cannot be read, or the page cannot be written; then nothing is written.
     """

@@ -177,7 +177,7 @@ def main(
     cores execute the best plan, with inputs (and weights of module:Class) from a fixed seed, which takes half a minute.
     A training step is run up to its gradients, and with the optimizer's step if --optimizer is named; both sides draw
     the same random numbers. An ONNX file is cut into pieces, each a call of onnxruntime on one thread; it needs
-    pip install -e '.[runtime]'. Weights are in memory three times.
+    pip install 'learned-schedulers[runtime]'. Weights are in memory three times.
     With a GPU's name, --run captures the best plan of module:Class as a CUDA graph of two streams (--devices says how
     many) of this machine's GPU, beside torch and torch as a CUDA graph; a training step runs up to its gradients.
 
@@ -185,7 +185,12 @@ def main(
     kernel saves by a cost of launches, arithmetic and bytes. If g++ is installed, TorchInductor compiles module:Class
     by its own decisions and by GO's proposals, and both are timed on this machine, which takes a minute or two.
 
-    Examples:
+    Example, in any folder, of a module of torch itself:
+
+    \b
+    learned-schedulers graph torch.nn:Transformer --input 32,8,512 --input 32,8,512 --devices 2 --gantt chart.png
+
+    Other calls:
 
     \b
     learned-schedulers graph resnet50.onnx --devices 4
@@ -205,7 +210,7 @@ def main(
     learned-schedulers graph mine:Network --input 32,3,64,64 --device h100 --run
     learned-schedulers graph mine:Network --input 32,3,64,64 --fuse --plan kernels.json
 
-    Modules of torchvision need, in the clone: pip install -e '.[models]' -c constraints.txt. If an ONNX file leaves a
+    Modules of torchvision need pip install 'learned-schedulers[models]'. If an ONNX file leaves a
     dimension open, the error message tells its name. Exit code 1: the model cannot be read or scheduled, and nothing is
     written. Exit code 2: an option is wrong.
     """

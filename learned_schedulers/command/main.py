@@ -7,7 +7,7 @@ import gc
 import os
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -81,12 +81,25 @@ app = typer.Typer(
     cls=_Verbs,
     no_args_is_help=True,
     rich_markup_mode=None,  # brackets are what they mean
-    help="Schedule your own compiled code and neural networks with the methods of this laboratory.",
+    help="Schedule compiled code, neural networks and projects by learned and by classical methods.",
+    epilog="`learned-schedulers VERB --help` has the options of a verb, and lines to try it in an empty folder.",
 )
 
 
+def _tell_version(shown: bool) -> None:
+    if shown:
+        from importlib.metadata import version
+
+        print(f"learned-schedulers {version('learned-schedulers')}")
+        raise typer.Exit
+
+
 @app.callback()
-def _verbs() -> None:
+def _verbs(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
     """Make the verb's name necessary, for any number of verbs."""
 
 

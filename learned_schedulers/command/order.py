@@ -143,10 +143,15 @@ def main(
     -ffunction-sections, are lost. Plain loads and stores move as the language allows (--memory is for machine code),
     and --for counts for functions that name no processor.
 
-    Examples:
+    Example, in an empty folder:
 
     \b
-    gcc -O2 -S f.c && learned-schedulers order f.s -o g.s --for skylake && gcc -c g.s
+    echo 'int f(int *a, int b) { return a[1] * b + a[2] * a[3]; }' > f.c
+    gcc -O2 -S f.c && learned-schedulers order f.s -o g.s --for atom --diff && gcc -c g.s
+
+    Other calls:
+
+    \b
     learned-schedulers order f.s --dry-run --diff
     learned-schedulers order blocks.csv -o ordered.csv --by policy --for haswell
     echo 4889d84889f1 | learned-schedulers order - -o - --for atom --by cp_sat

@@ -86,7 +86,13 @@ def main(
     A file that cannot be read is named with the line and the reason, and the others go on; the exit code is then 1, as
     it is if a makespan is below a bound that --known calls proven.
 
-    Examples:
+    Example, in an empty folder: two jobs of two operations, each a machine and a time:
+
+    \b
+    printf '2 2\\n0 3 1 2\\n1 2 0 4\\n' > jobs.txt
+    learned-schedulers project jobs.txt
+
+    Other calls:
 
     \b
     learned-schedulers project j301_1.sm

@@ -71,10 +71,21 @@ def main(
     or better, and the command says how far it may be from the best. For the latency it finds the best sequence of
     blocks.
 
-    Examples:
+    Example, in an empty folder:
 
     \b
+    cat > workload.json <<'END'
+    {"maxFPGAs": 2, "maxCPUs": 0, "maxSizePerFPGA": 10,
+     "nodes": [
+      {"id": 1, "supportedOnFpga": 1, "cpuLatency": 9, "fpgaLatency": 2, "isBackwardNode": 0, "size": 4},
+      {"id": 2, "supportedOnFpga": 1, "cpuLatency": 9, "fpgaLatency": 3, "isBackwardNode": 0, "size": 4}],
+     "edges": [{"sourceId": 1, "destId": 2, "cost": 0.5}]}
+    END
     learned-schedulers split workload.json --out split.json
+
+    Other calls:
+
+    \b
     learned-schedulers split workload.json --objective latency --by go --out split.json
     learned-schedulers split workload.json --judge expert.json
 

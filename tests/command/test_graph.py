@@ -273,7 +273,7 @@ def test_onnx_names_and_open_sizes(tmp_path: Path) -> None:
 
 def test_help_teaches_by_examples() -> None:
     help_text = run("--help").stdout
-    assert help_text.count("learned-schedulers graph ") >= 4 and "pip install -e '.[models]'" in help_text
+    assert help_text.count("learned-schedulers graph ") >= 4 and "pip install 'learned-schedulers[models]'" in help_text
     assert "RUN" in help_text  # module:Class is code
 
 

@@ -80,7 +80,7 @@ def test_a_plan_runs_beside_plain_torch(module: str, words: tuple[str, ...], ten
 def test_a_file_needs_its_runtime(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "find_spec", lambda _: None)
     message = refused(file, "--size", "rows=64", "--device", "cpu", "--run")
-    assert "onnxruntime, which is not installed: pip install -e '.[runtime]'" in message
+    assert "onnxruntime, which is not installed: pip install 'learned-schedulers[runtime]'" in message
 
 
 @pytest.mark.slow

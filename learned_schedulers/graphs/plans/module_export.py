@@ -40,7 +40,7 @@ from learned_schedulers.graphs.read.node_costs import UNKNOWN_STEPS, Prices
 from learned_schedulers.graphs.read.own_costs import read_costs
 
 _UNFIT = "this torchvision was built for another torch: install both from one place, both for CPUs or both for GPUs"
-_EXTRA = "pip install -e '.[models]' -c constraints.txt, in the clone, brings torchvision, timm and transformers"
+_EXTRA = "pip install 'learned-schedulers[models]' brings torchvision, timm and transformers"
 _PART = 2**24  # bytes of a tensor from which on the machine's memory is looked at
 
 

@@ -14,7 +14,7 @@ from learned_schedulers.graphs.read.onnx_model import OnnxError
 
 RUNTIME = "onnxruntime"
 _QUIET = 4  # only fatal errors are logged; the others are raised
-_REMEDY = "pip install -e '.[runtime]' -c constraints.txt, in the clone, brings it"
+_REMEDY = "pip install 'learned-schedulers[runtime]' brings it"
 
 
 class RuntimeFault(RuntimeError):

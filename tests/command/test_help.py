@@ -1,0 +1,109 @@
+"""The example at the end of each verb's `--help` is typed as it stands, in an empty folder; other calls exist."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from learned_schedulers.command.main import VERBS, app
+
+ROOT = Path(__file__).parents[2]
+OUTPUTS = {  # what an example leaves in the folder, beside what its lines name as output
+    "bisect": "f",
+    "blocks": "blocks.csv",
+    "cc": "f.o",
+    "check": "g.csv",
+    "compare": None,
+    "conform": None,
+    "explain": "blocks.html",
+    "graph": "chart.png",
+    "order": "g.o",
+    "project": None,
+    "split": "split.json",
+}
+PRINTED = {  # what an example prints
+    "bisect": "The test passes with all 1 changed blocks",
+    "blocks": "basic blocks of 1 files",
+    "cc": "f.c",
+    "check": "1 in another legal order",
+    "compare": "> heft",
+    "conform": "all checks passed",
+    "explain": "page: blocks.html",
+    "graph": "<- chosen",
+    "order": "1 blocks",
+    "project": "optimal",
+    "split": "largest load",
+}
+
+
+def shown(verb: str) -> str:
+    """The text of `--help` of a verb."""
+    result = CliRunner().invoke(app, [verb, "--help"])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def blocks(verb: str) -> tuple[str, str]:
+    """The lines of a verb's example, and those of its other calls, which may be none."""
+    module = ast.parse((ROOT / f"learned_schedulers/command/{verb}.py").read_text())
+    [main] = (node for node in module.body if isinstance(node, ast.FunctionDef) and node.name == "main")
+    _, example, *others = re.split(r"\n\n(?=Example, in|Other calls)", ast.get_docstring(main) or "")
+    return tuple(text.partition("\b\n")[2].partition("\n\n")[0] for text in (example, *others, "")[:2])
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_ends_with_an_example(verb: str) -> None:
+    example, others = blocks(verb)
+    text = shown(verb)
+    for line in (example + "\n" + others).strip().splitlines():
+        assert line.strip() in text, f"{line}: not shown as it is typed"
+    assert f"learned-schedulers {verb} " in example
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_example_works_as_it_stands(verb: str, tmp_path: Path) -> None:
+    if "gcc" in blocks(verb)[0] and shutil.which("gcc") is None:
+        pytest.skip("gcc is not installed")
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    environment |= {"XDG_CACHE_HOME": str(tmp_path / "cache"), "LEARNED_SCHEDULERS_CACHE": str(tmp_path / "cache")}
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    process = subprocess.run(
+        ["bash", "-e", "-c", blocks(verb)[0]],
+        cwd=folder,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    assert process.returncode == 0, process.stdout
+    assert PRINTED[verb] in process.stdout
+    output = OUTPUTS[verb]
+    assert output is None or (folder / output).stat().st_size
+
+
+def test_other_calls_name_verbs_and_options_that_exist() -> None:
+    group = typer.main.get_command(app)
+    context = typer.Context(group)
+    named = 0
+    for verb in VERBS:
+        command = group.resolve_command(context, [verb])[1]
+        defined = {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
+        for line in blocks(verb)[1].splitlines():
+            for call in re.findall(rf"learned-schedulers {verb} ([^|;&')]*)", line):
+                words = shlex.split(call, posix=False)
+                options = {word for word in words if word.startswith("--") and word != "--"}
+                named += len(options)
+                assert options <= defined, f"{line}: no option {options - defined}"
+    assert named > 30
