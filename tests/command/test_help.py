@@ -34,8 +34,8 @@ OUTPUTS = {  # what an example leaves in the folder, beside what its lines name 
 PRINTED = {  # what an example prints
     "bisect": "The test passes with all 1 changed blocks",
     "blocks": "basic blocks of 1 files",
-    "cc": "f.c",
-    "check": "1 in another legal order",
+    "cc": "1  blocks",
+    "check": "differ by legal orders only",
     "compare": "> heft",
     "conform": "all checks passed",
     "explain": "page: blocks.html",
