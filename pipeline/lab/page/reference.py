@@ -1,4 +1,4 @@
-"""The reference of the library's public Python names as Markdown: from the text of its modules, which is not executed."""
+"""The reference of the library's public Python names as Markdown: from the text of its modules; nothing is run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def reference() -> str:
 def _package(package: str) -> str:
     path = ROOT.joinpath(*package.split("."), "__init__.py")
     tree = ast.parse(path.read_text())
-    parts = [f"## {package}", _prose(ast.get_docstring(tree) or "", str(path.relative_to(ROOT)))]
+    parts = [f"## {package}", prose(ast.get_docstring(tree) or "", str(path.relative_to(ROOT)))]
     for name, (module, node) in sorted(_public(path, tree).items(), key=lambda item: item[0].lower()):
         parts += _described(name, module, node)
     return "\n\n".join(parts)
@@ -65,17 +65,17 @@ def _described(name: str, path: Path, node: _Node) -> Iterator[str]:
         lines = path.read_text().splitlines()
         yield _code("\n".join(lines[node.lineno - 1 : node.end_lineno]))
         above = lines[node.lineno - 2]
-        yield _prose(above.lstrip("# ") if above.startswith("#") else "", "")
+        yield prose(above.lstrip("# ") if above.startswith("#") else "", "")
     elif isinstance(node, ast.FunctionDef):
         yield _code(_signature(node))
-        yield _prose(ast.get_docstring(node), place)
+        yield prose(ast.get_docstring(node), place)
     else:
         yield _code("\n".join([f"class {name}{_bases(node)}", *_fields(path, node)]))
-        yield _prose(ast.get_docstring(node), place)
+        yield prose(ast.get_docstring(node), place)
         for member in node.body:
             if isinstance(member, ast.FunctionDef) and not member.name.startswith("_"):
                 yield _code(_signature(member))
-                yield _prose(ast.get_docstring(member), f"{place}.{member.name}")
+                yield prose(ast.get_docstring(member), f"{place}.{member.name}")
     yield f"In [{file}](../{file})."
 
 
@@ -107,7 +107,7 @@ def _code(text: str) -> str:
     return f"```python\n{text}\n```"
 
 
-def _prose(docstring: str | None, place: str) -> str:
+def prose(docstring: str | None, place: str) -> str:
     """A docstring as HTML; a list or an indented part keeps its lines. Raises ValueError if `place` has none."""
     if not docstring and place:
         raise ValueError(f"{place} is public and has no docstring: write one line on what it is")
