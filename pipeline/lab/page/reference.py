@@ -75,7 +75,7 @@ def _described(name: str, path: Path, node: _Node) -> Iterator[str]:
         for member in node.body:
             if isinstance(member, ast.FunctionDef) and not member.name.startswith("_"):
                 yield _code(_signature(member))
-                yield prose(ast.get_docstring(member), f"{place}.{member.name}")
+                yield prose(ast.get_docstring(member), "")  # an interface says it once
     yield f"In [{file}](../{file})."
 
 
