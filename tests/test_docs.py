@@ -133,7 +133,7 @@ def test_a_public_name_without_a_docstring_is_an_error() -> None:
 
 def test_code_between_fences_and_in_lists_is_code() -> None:
     page = site.html(site.plain("# T\n\n- a\n\n```sh\nb <c\n\nd\n```\n\n1. e\n\n   ```sh\n   f\n   ```\n\n2. g\n"), {})
-    assert "<pre><code>b &lt;c\n\nd\n</code></pre>" in page
+    assert ">b &lt;c\n\nd\n</code></pre>" in page
     assert re.search(r"<pre><code>f\s*</code></pre>\s*</li>", page) and page.count("<ol>") == 1
 
 

@@ -95,9 +95,11 @@ def plain(text: str) -> str:
     codes: list[str] = []
 
     def kept(match: re.Match) -> str:
-        codes.append(match[2] if match[1] else f"<pre><code>{html_package.escape(match[2], quote=False)}</code></pre>")
         if match[1]:
-            codes[-1] = re.sub(rf"^{match[1]}", " " * 8, match[2], flags=re.MULTILINE)
+            codes.append(re.sub(rf"^{match[1]}", " " * 8, match[2], flags=re.MULTILINE))
+        else:
+            escaped = html_package.escape(match[2], quote=False)
+            codes.append(f'<pre><code style="padding: 0">{escaped}</code></pre>')
         return f"\n\0{len(codes) - 1}\0\n"
 
     lines = re.sub(r"^ {2,3}(?=\S)", "    ", _FENCE.sub(kept, text), flags=re.MULTILINE)
