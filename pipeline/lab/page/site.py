@@ -54,7 +54,7 @@ def _page(page: Path, site: Path) -> tuple[str, list[Path]]:
     title = _TITLE.search(text)
     if title is None:
         raise ValueError(f"{page.relative_to(ROOT)}: a page begins with its title, `# ...`")
-    here, linked = site / _place(page), list[Path]()
+    written, linked = site / _place(page), list[Path]()
     figures = {path.stem: path.read_bytes() for path in (page.parent / "figures").glob("*.png")}
 
     def led(match: re.Match) -> str:
@@ -69,10 +69,10 @@ def _page(page: Path, site: Path) -> tuple[str, list[Path]]:
         if path.suffix == ".md":
             linked.append(path)
             path = site / _place(path)
-        return f'href="{os.path.relpath(path, here.parent)}{anchor}"'
+        return f'href="{os.path.relpath(path, written.parent)}{anchor}"'
 
     body = _LINK.sub(led, html(plain(text[title.start() :]), figures))
-    body = body.replace("<main>", f"<main>\n{_top(here, site)}", 1)
+    body = body.replace("<main>", f"<main>\n{_top(written, site)}", 1)
     return body, linked
 
 
@@ -80,10 +80,10 @@ def _kind(path: Path) -> str:
     return "svg+xml" if path.suffix == ".svg" else path.suffix[1:]
 
 
-def _top(here: Path, site: Path) -> str:
+def _top(written: Path, site: Path) -> str:
     """The line above a page's title: where else to go."""
     places = [(site / f"{name}.html", title) for name, title in _TOP] + [(site / "reports/index.html", "report")]
-    links = [f'<a href="{os.path.relpath(path, here.parent)}">{title}</a>' for path, title in places]
+    links = [f'<a href="{os.path.relpath(path, written.parent)}">{title}</a>' for path, title in places]
     return f'<p style="font-size: .9rem">{" &middot; ".join(links)}</p>'
 
 
@@ -94,7 +94,7 @@ def plain(text: str) -> str:
     """
     codes: list[str] = []
 
-    def kept(match: re.Match) -> str:
+    def set_aside(match: re.Match) -> str:
         if match[1]:
             codes.append(re.sub(rf"^{match[1]}", " " * 8, match[2], flags=re.MULTILINE))
         else:
@@ -102,7 +102,7 @@ def plain(text: str) -> str:
             codes.append(f'<pre><code style="padding: 0">{escaped}</code></pre>')
         return f"\n\0{len(codes) - 1}\0\n"
 
-    lines = re.sub(r"^ {2,3}(?=\S)", "    ", _FENCE.sub(kept, text), flags=re.MULTILINE)
+    lines = re.sub(r"^ {2,3}(?=\S)", "    ", _FENCE.sub(set_aside, text), flags=re.MULTILINE)
     return re.sub("\0(\\d+)\0", lambda match: codes[int(match[1])], lines)
 
 
