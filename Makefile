@@ -39,6 +39,10 @@ test: $(READY) llvm g++ postgres sshd slurm ## lint, types, unit tests, then the
 test-unit: $(READY) llvm ## for the impatient: the quick unit tests alone (a minute and a half)
 	pytest -q -n 2 --dist loadfile -m "not e2e and not slow"
 
+.PHONY: docs
+docs: $(READY) ## the documentation and the report as one site, docs/site/index.html; needs no network
+	@python -m pipeline.lab.page.site
+
 .PHONY: dashboard
 dashboard: $(READY) ## the MLflow dashboard: prints its address and serves, until Ctrl-C
 	@python -m pipeline dashboard

@@ -170,7 +170,7 @@ def main(
     a split lists them all. torch.cond is priced as its more expensive
     branch, a while_loop as a single step. Nothing runs on a device, and no content of a file runs as code. But
     module:Class imports your module, which runs its code. What is modelled and what is not, of time, memory, types of
-    numbers and transfers, is in one table: docs/usage.md, "What is modelled".
+    numbers and transfers, is in one table: docs/own_model.md, "What is modelled".
 
     With --device cpu, the devices are cores of this machine, and the command says whether plain torch, or onnxruntime
     for a file, with as many threads is expected to be faster than any of the plans. With --run, two processes on two

@@ -81,7 +81,7 @@ def main(
     A project has activities that need resources and precede each other (the RCPSP); a job-shop is a project of chains
     on machines. A line of the table is a file: its makespan, judged apart from the method; a lower bound, of cp_sat its
     proven one; and how far the makespan is above the best one known. The form of a file is recognised by its content:
-    docs/usage.md, "Instances of others". Nothing of a file is run.
+    docs/instances.md. Nothing of a file is run.
 
     A file that cannot be read is named with the line and the reason, and the others go on; the exit code is then 1, as
     it is if a makespan is below a bound that --known calls proven.

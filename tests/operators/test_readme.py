@@ -25,3 +25,13 @@ def test_examples() -> None:
     assert violation(names["y"].detach(), names["constraints"]).max() <= 1e-5
     assert all(weight.grad is not None for weight in names["network"].parameters())
     assert residual(names["whole"].detach(), names["orders"]).max() <= 1.5e-5
+
+
+def test_the_example_of_the_docs() -> None:
+    torch.manual_seed(0)
+    names: dict[str, Any] = {}
+    text = (Path(__file__).parents[2] / "docs/operator.md").read_text()
+    (block,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec(block, names)
+    assert residual(names["matrix"].detach(), names["orders"]).max() <= 1.5e-5
+    assert names["logits"].grad.isfinite().all()
