@@ -95,6 +95,7 @@ def test_the_example_works_as_it_stands(verb: str, tmp_path: Path) -> None:
 
 def test_other_calls_name_verbs_and_options_that_exist() -> None:
     group = typer.main.get_command(app)
+    assert isinstance(group, typer.core.TyperGroup)
     context = typer.Context(group)
     named = 0
     for verb in VERBS:
