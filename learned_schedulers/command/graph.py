@@ -248,7 +248,7 @@ def main(
             problem = on_devices(source, devices, device, link, memory, tf32)
             print(_head(model, problem, source, device, link, tf32), flush=True)
         results = trials(problem, seed, source.groups, moves, by)
-        best = chosen(results, by)
+        best = _chosen(model, results, by)
         if best.order is None or best.placement is None:
             raise ValueError(f"{model}: {why_nothing_fits(problem, source.names, source.groups)}")
         times = timeline(problem, best.order, best.placement)
@@ -267,6 +267,14 @@ def main(
             with replacing(path, follow=True) as temporary:
                 temporary.write_bytes(contents[name])
             print(f"{name}: {path}")
+
+
+def _chosen(model: str, results: list[Trial], by: By) -> Trial:
+    """The best trial. Raises ValueError, which names the model, if the network has no schedule."""
+    try:
+        return chosen(results, by)
+    except ValueError as error:
+        raise ValueError(f"{model}: {error}") from error
 
 
 def _check_cores(context: typer.Context, tf32: bool) -> None:

@@ -218,7 +218,7 @@ def test_each_missing_experiment_is_named_with_its_command() -> None:
     commands = [f"snakemake data/published/{name}.done" for name in ["operator_learning", *published]]
     benchmarks = ["operator", "ingest", "machine_agreement", "own_cycles", "own_gains", "own_speed"]
     benchmarks += ["own_blocks", "own_projects", "own_run_times", "own_wrapper"]
-    benchmarks += ["own_generated", "blocks_scale", "cluster", "faults", "inductor", "speed placing", "data_collection"]
+    benchmarks += ["own_generated", "blocks_scale", "cluster", "faults", "soak", "inductor", "speed placing", "data_collection"]
     frozen = ["operator_decoding", "own_assembly", "own_mutations", "exact_flow", "whole_graph_scale"]
     commands += [f"python -m benchmarks.{name}" for name in benchmarks]
     commands += [f"git restore reports/published/{name}" for name in frozen]
