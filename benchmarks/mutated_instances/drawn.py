@@ -24,7 +24,7 @@ def write(folder: Path, rng: np.random.Generator) -> list[Path]:
     for family in synthetic.FAMILIES:
         for size in _SIZES:
             graph = synthetic.draw(family, size, rng)
-            for name, text in _texts(graph):
+            for name, text in texts(graph):
                 paths.append(folder / f"{family}_{size}_{name}")
                 paths[-1].write_text(text)
     for path in sorted(WORKLOADS.glob("*.json")):
@@ -33,7 +33,8 @@ def write(folder: Path, rng: np.random.Generator) -> list[Path]:
     return paths
 
 
-def _texts(graph: Graph) -> Iterator[tuple[str, str]]:
+def texts(graph: Graph) -> Iterator[tuple[str, str]]:
+    """Name and content of the graph's file in each form."""
     yield "standard.stg", standard(graph)
     yield "workflow_1_5.json", json.dumps(specified(graph), indent=1)
     yield "workflow_1_4.json", json.dumps(flat(graph))

@@ -46,15 +46,17 @@ def main(
     """
     from learned_schedulers.blocks.order.targets import of_host
     from learned_schedulers.blocks.read import reading
+    from learned_schedulers.blocks.read.unreadable import naming
     from learned_schedulers.command.kernels import announce
     from learned_schedulers.command.order_diff import show
     from learned_schedulers.command.ordered_file import Job, orders_of
 
     announce()
-    name = reading.format_of(file)
-    if not reading.is_document(name):
-        raise ValueError(f"{file}: lines of hexadecimal cannot be tested; give assembly, an object or a program")
-    document = reading.document(name, file.read_bytes(), file)
+    with naming(file):
+        name = reading.format_of(file)
+        if not reading.is_document(name):
+            raise ValueError(f"{file}: lines of hexadecimal cannot be tested; give assembly, an object or a program")
+        document = reading.document(name, file.read_bytes(), file)
     job = Job(of_host() if target == "host" else target, by, memory, "dag", [], None, None, seed, False, False)
     orders = orders_of(document, job, file.name)
     count = len(orders.changes)

@@ -6,15 +6,16 @@ import json
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
+from learned_schedulers.blocks.read.unreadable import naming
 from learned_schedulers.command.order import MEMORY, Memory
 
 if TYPE_CHECKING:  # slow to import
     from learned_schedulers.blocks.order.legality import Difference
-    from learned_schedulers.blocks.read.document import CodeBlock
+    from learned_schedulers.blocks.read.document import CodeBlock, Document
     from learned_schedulers.blocks.read.forms import Forms
 
 _PAIRS = 3  # that a line names
@@ -43,14 +44,14 @@ def main(
     from learned_schedulers.command.kernels import announce
 
     announce()
-    names = [reading.format_of(path) for path in (before, after)]
+    names = [_format_of(path) for path in (before, after)]
     if names[0] != names[1]:
         raise ValueError(
             f"{before} is of the format {names[0]}, {after} of the format {names[1]}; give files of one format"
         )
     differences: list[Difference]
     if reading.is_document(names[0]):
-        old, new = (reading.document(names[0], path.read_bytes(), path) for path in (before, after))
+        old, new = (_document(names[0], path) for path in (before, after))
         differences = list(compare(old, new, memory))
     else:
         differences = list(_of_lines(names[0], before, after, memory))
@@ -66,6 +67,27 @@ def main(
         print(f"{before} and {after} {'are equal' if same else verdict}: {n_legal} legal orders (memory {memory})")
     if bad:
         raise typer.Exit(1)
+
+
+def _format_of(path: Path) -> str:
+    from learned_schedulers.blocks.read import reading
+
+    with naming(path):
+        return reading.format_of(path)
+
+
+def _document(name: str, path: Path) -> Document:
+    from learned_schedulers.blocks.read import reading
+
+    with naming(path):
+        return reading.document(name, path.read_bytes(), path)
+
+
+def _pieces(name: str, path: Path, file: BinaryIO) -> Iterator[list[bytes]]:
+    from learned_schedulers.blocks.read import reading
+
+    with naming(path):
+        yield from reading.pieces(name, file, _LINES)
 
 
 def _described(difference: Difference) -> dict[str, Any]:
@@ -88,11 +110,10 @@ def _sentence(difference: Difference) -> str:
 def _of_lines(name: str, before: Path, after: Path, memory: Memory) -> Iterator[Difference]:
     """Where the lines of two files differ; each line is a block of which nothing else is known."""
     from learned_schedulers.blocks.order.legality import Difference, Legality
-    from learned_schedulers.blocks.read import reading
 
     legality, number = Legality(memory), 0
     with before.open("rb") as old_file, after.open("rb") as new_file:
-        pieces = [reading.pieces(name, file, _LINES) for file in (old_file, new_file)]
+        pieces = [_pieces(name, *each) for each in ((before, old_file), (after, new_file))]
         none: list[bytes] = []
         for old_lines, new_lines in zip_longest(*pieces, fillvalue=none):
             blocks: list[tuple[CodeBlock, CodeBlock]] = []

@@ -109,10 +109,10 @@ def _gains(file: Path, job: Job, most: int) -> Gains:
     from learned_schedulers.blocks.order.line_orders import LINES, WARM_UP
     from learned_schedulers.blocks.order.processes import mapped
     from learned_schedulers.blocks.read import reading
-    from learned_schedulers.blocks.read.unreadable import Unreadable
+    from learned_schedulers.blocks.read.unreadable import naming
     from learned_schedulers.command.ordered_file import orders_of
 
-    try:
+    with naming(file):
         name = reading.LINES if file == _STANDARD else reading.format_of(file)
         if reading.is_document(name):
             document = reading.document(name, file.read_bytes(), file)
@@ -120,8 +120,6 @@ def _gains(file: Path, job: Job, most: int) -> Gains:
         with _source(file) as source:
             pieces = _numbered(reading.pieces(name, source, LINES))
             return gains.joined(mapped(gains.LineGains(job.orderer(is_small=False), most), pieces, WARM_UP), most)
-    except Unreadable as error:
-        raise ValueError(f"{file}: {error}") from error
 
 
 def _printable(name: str | Path) -> str:

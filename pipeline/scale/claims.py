@@ -1,4 +1,4 @@
-"""Claims about growth, faults and clusters."""
+"""Claims about growth, faults, clusters, and hours of random work."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ def claims() -> Iterator[Claim]:
     yield Claim("blocks_growth_exponent", "<= 1.05", growth)
     for metric, target in (("injected", ">= 300"), ("silent", "== 0")):
         yield Claim(f"faults_{metric}", target, row_of("faults", set="all", method="all", metric=metric))
+    for metric, target in (("cases", ">= 1000"), ("differences", "== 0"), ("crashes", "== 0")):
+        yield Claim(f"soak_{metric}", target, row_of("soak", set="all", metric=metric))
     yield Claim(
         "cluster_different_bytes", "== 0", row_of("cluster", set="all", method="slurm", metric="different_bytes")
     )

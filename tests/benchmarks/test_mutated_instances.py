@@ -31,8 +31,8 @@ from benchmarks.mutated_instances.outcomes import (
     refusal,
 )
 from benchmarks.mutated_instances.watched import Watched
+from pipeline.lab.trial import drawn_projects
 from tests import damaged
-from tests.projects import drawn
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +40,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
     """Sound files of every form, all of them drawn."""
     folder, rng = tmp_path_factory.mktemp("sound"), np.random.default_rng(11)
     for n, resources in ((3, 1), (8, 2), (20, 4)):
-        (folder / f"p{n}.sm").write_text(drawn.psplib_text(drawn.project(rng, n, resources)))
+        (folder / f"p{n}.sm").write_text(drawn_projects.psplib_text(drawn_projects.project(rng, n, resources)))
     for jobs, machines in ((1, 1), (3, 2), (6, 6)):
-        text = drawn.job_shop_text(drawn.job_shop(rng, jobs, machines))
+        text = drawn_projects.job_shop_text(drawn_projects.job_shop(rng, jobs, machines))
         (folder / f"j{jobs}.txt").write_text(f"name\n# comment\n{text}")
     (folder / "a.csv").write_text("instance,best_known\na,43\nb,82..87\n")
     (folder / "b.csv").write_text("instance,lower_bound,upper_bound\nta01,3,5\nta02,,9\n")
@@ -136,6 +136,8 @@ def test_other_errors_and_what_is_no_problem_are_wrong(tmp_path: Path, monkeypat
     monkeypatch.setattr(f"{module}.read_best_known", lambda path: {"a": {}["nothing"]})
     assert outcome(tmp_path / "a.csv") == (WRONG, "KeyError: 'nothing'")
     monkeypatch.undo()
-    (tmp_path / "j.txt").write_text(drawn.job_shop_text(drawn.job_shop(np.random.default_rng(0), 3, 3)))
+    (tmp_path / "j.txt").write_text(
+        drawn_projects.job_shop_text(drawn_projects.job_shop(np.random.default_rng(0), 3, 3))
+    )
     monkeypatch.setattr("learned_schedulers.projects.problem.Project.bound", 10**6)
     assert outcome(tmp_path / "j.txt").message.startswith("read, but no problem: AssertionError")

@@ -12,7 +12,7 @@ import pytest
 from benchmarks import outside_instances
 from benchmarks.outside_instances import answered, entries, instances_of, main, rows_of, write_classical
 from learned_schedulers.projects.read.reading import read_project
-from tests.projects import drawn
+from pipeline.lab.trial import drawn_projects
 
 RULES = {name: entry for name, entry in entries(0.1).items() if name in ("shortest_first", "best_rule", "cp_sat")}
 
@@ -24,9 +24,9 @@ def folder(tmp_path: Path) -> Path:
     for name in ("projects", "shops"):
         (tmp_path / "sets" / name).mkdir(parents=True)
     for number in range(2):
-        text = drawn.psplib_text(drawn.project(rng, 8, 2))
+        text = drawn_projects.psplib_text(drawn_projects.project(rng, 8, 2))
         (tmp_path / f"sets/projects/p{number}.sm").write_text(text)
-    (tmp_path / "sets/shops/s.txt").write_text(drawn.job_shop_text(drawn.job_shop(rng, 4, 3)))
+    (tmp_path / "sets/shops/s.txt").write_text(drawn_projects.job_shop_text(drawn_projects.job_shop(rng, 4, 3)))
     (tmp_path / "sets/projects/best_known.csv").write_text("instance,best_known\np0.sm,..1000\np1.sm,999..1000\n")
     (tmp_path / "sets/shops/best_known.csv").write_text("instance,lower_bound,upper_bound\ns,1,1\n")
     return tmp_path
@@ -50,7 +50,7 @@ def test_a_run_that_was_stopped_goes_on(folder: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(outside_instances, "answer_of", lambda *place: computed.append(place[1]) or answer_of(*place))
     answers = answered(instances, RULES, work)
     assert len(answers) == len(computed) == 9 and answered(instances, RULES, work) == answers and len(computed) == 9
-    instances[0].path.write_text(drawn.psplib_text(drawn.project(np.random.default_rng(9), 8, 2)))
+    instances[0].path.write_text(drawn_projects.psplib_text(drawn_projects.project(np.random.default_rng(9), 8, 2)))
     answered(instances, RULES, work)
     assert len(computed) == 12, "another file is another instance"
 

@@ -259,6 +259,15 @@ def test_files_that_are_not_there_do_not_end_a_batch(tmp_path: Path) -> None:
         assert missing.exit_code == 1 and "nothing.s" in missing.stderr
 
 
+@pytest.mark.parametrize("words", [["check"], ["explain"], ["blocks"], ["bisect", "--test", "true"]])
+def test_every_verb_names_the_file_that_it_cannot_read(words: list[str], tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.data"
+    damaged.write_bytes(b"\x80\x02]q\x00(X\x04\x00")  # a pickle that ends too early
+    files = [damaged, damaged] if words[0] == "check" else [damaged]
+    refused = typed(words[0], *files, *words[1:])
+    assert refused.exit_code == 1 and f"error: {damaged}: " in refused.stderr and "; " in refused.stderr
+
+
 def test_standard_input_becomes_standard_output() -> None:
     result = typed("order", "-", "-o", "-", "--for", "atom", "--by", "cp_sat", input=f"{SLOW_FIRST},7\n".encode())
     assert result.exit_code == 0, result.output

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 from learned_schedulers.command.main import app
 from learned_schedulers.projects.judge import makespan
 from learned_schedulers.projects.read.reading import read_project
-from tests.projects import drawn
+from pipeline.lab.trial import drawn_projects
 
 
 def run(*words: str | Path) -> Result:
@@ -22,8 +22,8 @@ def run(*words: str | Path) -> Result:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     rng = np.random.default_rng(2)
-    (tmp_path / "shop.txt").write_text(drawn.job_shop_text(drawn.job_shop(rng, 4, 3)))
-    (tmp_path / "made.sm").write_text(drawn.psplib_text(drawn.project(rng, 9, 2)))
+    (tmp_path / "shop.txt").write_text(drawn_projects.job_shop_text(drawn_projects.job_shop(rng, 4, 3)))
+    (tmp_path / "made.sm").write_text(drawn_projects.psplib_text(drawn_projects.project(rng, 9, 2)))
     return tmp_path
 
 

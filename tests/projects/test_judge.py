@@ -10,14 +10,15 @@ from hypothesis import strategies as st
 from learned_schedulers.projects import judge
 from learned_schedulers.projects.judge import Violation, makespan
 from learned_schedulers.projects.problem import JobShop, project_of
-from tests.projects import drawn, oracle
+from pipeline.lab.trial import drawn_projects
+from tests.projects import oracle
 from tests.projects.test_problem import CHAIN
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 7), st.integers(0, 3))
 def test_it_agrees_with_the_oracle(seed: int, n: int, resources: int) -> None:
     rng = np.random.default_rng(seed)
-    project = drawn.project(rng, n, resources, longest=3)
+    project = drawn_projects.project(rng, n, resources, longest=3)
     verdicts = set()
     for widen in (0, 1, 3):
         starts = project.heads * widen + rng.integers(0, 1 + 2 * widen, n)

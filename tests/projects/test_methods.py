@@ -22,7 +22,8 @@ from learned_schedulers.projects.methods import OK, TIMED_OUT, UNSUPPORTED, Budg
 from learned_schedulers.projects.methods.rules.generation import generated
 from learned_schedulers.projects.methods.rules.priorities import keys_of
 from learned_schedulers.projects.problem import JobShop, project_of
-from tests.projects import drawn, oracle
+from pipeline.lab.trial import drawn_projects
+from tests.projects import oracle
 
 VARIANTS: dict[str, ProjectMethodSettings] = {
     "priority_rules": project_entry("priority_rules"),
@@ -44,7 +45,7 @@ SIX = JobShop(
 def test_schedules_are_valid_and_not_better_than_the_optimum(
     variant: str, seed: int, n: int, resources: int, topological: bool
 ) -> None:
-    project = drawn.project(np.random.default_rng(seed), n, resources, topological=topological)
+    project = drawn_projects.project(np.random.default_rng(seed), n, resources, topological=topological)
     settings = VARIANTS[variant]
     answer = make(settings).schedule(project, np.random.default_rng(1), Budget.of(settings))
     least = oracle.least_makespan(project)
@@ -64,7 +65,7 @@ def test_the_classical_job_shop_is_solved_and_proven() -> None:
 
 
 def test_without_time_cp_sat_has_the_schedule_of_the_rules_and_a_bound() -> None:
-    project = project_of(drawn.job_shop(np.random.default_rng(3), 12, 8, 99))
+    project = project_of(drawn_projects.job_shop(np.random.default_rng(3), 12, 8, 99))
     answer = make(project_entry("cp_sat")).schedule(project, np.random.default_rng(0), Budget(seconds=1e-4))
     of_rules = make(project_entry("priority_rules")).schedule(project, np.random.default_rng(0), Budget())
     assert answer.status == TIMED_OUT and "no proof" in answer.message
@@ -86,7 +87,7 @@ def test_cp_sat_refuses_numbers_in_which_its_sums_overflow() -> None:
 
 
 def test_more_draws_are_never_worse_and_the_seed_decides() -> None:
-    project = project_of(drawn.job_shop(np.random.default_rng(5), 10, 10, 99))
+    project = project_of(drawn_projects.job_shop(np.random.default_rng(5), 10, 10, 99))
     settings = project_entry("randomised_rules")
 
     def makespan(seed: int, schedules: int) -> tuple[int, bytes]:
@@ -105,7 +106,7 @@ def test_more_draws_are_never_worse_and_the_seed_decides() -> None:
 def test_schemes_leave_nothing_to_gain_by_one_earlier_start(rule: Rule, scheme: Scheme, seed: int) -> None:
     """No activity of either scheme can start earlier while all others stay: the schedules are active or non-delay."""
     rng = np.random.default_rng(seed)
-    project = drawn.project(rng, 6, 2)
+    project = drawn_projects.project(rng, 6, 2)
     keys = keys_of(project, rule, np.exp(rng.standard_normal((3, 6))))
     for starts in generated(project, keys, scheme):
         assert oracle.is_schedule(project, starts)

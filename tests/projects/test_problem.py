@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learned_schedulers.projects.problem import MOST_ACTIVITIES, Invalid, JobShop, Project, project_of
-from tests.projects import drawn, oracle
+from pipeline.lab.trial import drawn_projects
+from tests.projects import oracle
 
 CHAIN = Project(
     durations=np.array([2, 3, 1]),
@@ -80,7 +81,7 @@ def test_a_job_shop_of_too_many_machines_is_refused() -> None:
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(1, 2), st.booleans())
 def test_no_schedule_is_shorter_than_the_bound(seed: int, n: int, resources: int, topological: bool) -> None:
-    project = drawn.project(np.random.default_rng(seed), n, resources, topological=topological)
+    project = drawn_projects.project(np.random.default_rng(seed), n, resources, topological=topological)
     assert project.bound <= oracle.least_makespan(project)
     place = np.argsort(project.order)
     assert (place[project.sources] < place[project.targets]).all()

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from learned_schedulers.projects.read.best_known import BestKnown, read_best_known
 from learned_schedulers.projects.read.lines import Unreadable
 from learned_schedulers.projects.read.reading import read_project
-from tests.projects import drawn
+from pipeline.lab.trial import drawn_projects
 
-PROJECT = drawn.project(np.random.default_rng(7), 6, 2)
-TEXT = drawn.psplib_text(PROJECT)
+PROJECT = drawn_projects.project(np.random.default_rng(7), 6, 2)
+TEXT = drawn_projects.psplib_text(PROJECT)
 SHOP = "# made for a test\n two jobs, two machines\n2 2\n 0 3 1 2\n\n1 2 0 4\n# the end\n"
 
 
@@ -30,10 +30,10 @@ def written(folder: Path, text: str, name: str = "instance.txt") -> Path:
 def test_a_project_is_read_as_it_was_written(
     tmp_path_factory: pytest.TempPathFactory, seed: int, n: int, resources: int
 ) -> None:
-    project = drawn.project(np.random.default_rng(seed), n, resources)
+    project = drawn_projects.project(np.random.default_rng(seed), n, resources)
     if resources == 0:
         return
-    again = read_project(written(tmp_path_factory.mktemp("sm"), drawn.psplib_text(project)))
+    again = read_project(written(tmp_path_factory.mktemp("sm"), drawn_projects.psplib_text(project)))
     for name in ("durations", "offsets", "targets", "demands", "capacities"):
         assert np.array_equal(getattr(again, name), getattr(project, name)), name
     assert again.job_shop is None and again.name_of(0) == "activity 1"
@@ -43,8 +43,8 @@ def test_a_project_is_read_as_it_was_written(
 def test_a_job_shop_is_read_as_it_was_written(
     tmp_path_factory: pytest.TempPathFactory, seed: int, jobs: int, machines: int
 ) -> None:
-    job_shop = drawn.job_shop(np.random.default_rng(seed), jobs, machines)
-    again = read_project(written(tmp_path_factory.mktemp("txt"), drawn.job_shop_text(job_shop))).job_shop
+    job_shop = drawn_projects.job_shop(np.random.default_rng(seed), jobs, machines)
+    again = read_project(written(tmp_path_factory.mktemp("txt"), drawn_projects.job_shop_text(job_shop))).job_shop
     assert again is not None and again.machines.dtype == np.int32 and again.durations.dtype == np.int64
     assert np.array_equal(again.machines, job_shop.machines) and np.array_equal(again.durations, job_shop.durations)
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 from learned_schedulers.files import printable
 
 
@@ -15,3 +19,12 @@ class Unreadable(ValueError):
     def __reduce__(self) -> tuple[type[Unreadable], tuple[str, str]]:
         """For its way from one process to another."""
         return type(self), (self.reason, self.remedy)
+
+
+@contextmanager
+def naming(file: Path) -> Iterator[None]:
+    """The error of a file that cannot be used names it: Unreadable becomes a ValueError that begins with its path."""
+    try:
+        yield
+    except Unreadable as error:
+        raise ValueError(f"{file}: {error}") from error

@@ -12,11 +12,14 @@ PAGE = Page(
         "How do time and memory grow up to 30 million blocks on one machine? "
         "Does a cluster give the same numbers, does a fault change one?"
     ),
-    experiments=("blocks_scale", "graphs_stored", "cluster", "faults"),
-    sections=("curve", "cluster", "faults"),
+    experiments=("blocks_scale", "graphs_stored", "cluster", "faults", "soak"),
+    sections=("curve", "cluster", "faults", "soak"),
     answer=(
         Sentence("blocks_30_million_gigabytes", "30 million blocks need {} GB of memory", two),
         Sentence("cluster_different_bytes", "On a cluster, {} bytes of the results differ", count),
+        Sentence(
+            "soak_differences", "In hours of random work of the console command, {} answers are wrong in silence", count
+        ),
         Sentence("faults_silent", "Of the faults that were injected, {} change a number in silence", count),
     ),
 )

@@ -8,19 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from pipeline.lab.trial.damaged_code import BOUNDARY_VALUES, Rng, pick
 from tests.blocks.read.conftest import build
 
 TINY = Path(__file__).parents[2] / "tiny"
 _SECTION_HEADER = 64
-BOUNDARY_VALUES = [
-    0, 1, 2, 7, 8, 0x7F, 0xFF, 0xFFFF, 1 << 31, (1 << 32) - 1, 1 << 40, 1 << 62, (1 << 63) - 1,
-    (1 << 64) - 1,
-]  # fmt: skip
-Rng = np.random.Generator
-
-
-def pick(rng: Rng, end: int) -> int:
-    return int(rng.integers(max(end, 1)))
 
 
 def _scribble(rng: Rng, data: bytearray, begin: int, end: int, max_bytes: int = 16) -> None:

@@ -15,7 +15,7 @@ from learned_schedulers.blocks.read import ithemal_data
 from learned_schedulers.blocks.read.ithemal_data import lines
 from learned_schedulers.blocks.read.lines import Unconverted
 from learned_schedulers.blocks.read.unreadable import Unreadable
-from tests.blocks.read.disassembly import by_dynamorio, plain
+from pipeline.lab.trial.disassembly import by_dynamorio, plain
 from tests.blocks.real import table
 
 pytestmark = pytest.mark.skipif(shutil.which("as") is None, reason="GNU as is not installed")

@@ -9,14 +9,13 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
 
 from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.methods.rules.listing import by_critical_path
 from learned_schedulers.graphs.plans.sources import on_devices, read_file
+from pipeline.lab.trial import damaged_models
 from tests import damaged
-from tests.graphs.read import mutated
 
 _ROUNDING = 1e-9
 
@@ -36,17 +35,12 @@ def outcome(path: Path) -> str:
     return "read"
 
 
-def whole_models() -> list[bytes]:
-    """The models without weights in the package `onnx`, and one with weights, half as often as all others together."""
-    folder = Path(onnx.__file__).parent / "backend/test/data/light"
-    light = [path.read_bytes() for path in sorted(folder.glob("*.onnx"))]
-    return light + [mutated.with_weights()] * (len(light) // 2)
-
-
 def test_damaged_models_are_read_or_named(tmp_path: Path) -> None:
     outcomes: Counter[tuple[str, str]] = Counter()
     with damaged.limited_memory():
-        for number, (suffix, _, content) in enumerate(mutated.inputs(5, damaged.count(60), whole_models())):
+        for number, (suffix, _, content) in enumerate(
+            damaged_models.inputs(5, damaged.count(60), damaged_models.whole_models())
+        ):
             path = tmp_path / f"model_{number}{suffix}"
             path.write_bytes(content)
             with damaged.watched():
@@ -56,7 +50,7 @@ def test_damaged_models_are_read_or_named(tmp_path: Path) -> None:
 
 
 def test_a_whole_file_is_read_and_another_exception_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert outcome(mutated.WORKLOADS / "bert_l-3_inference.json") == "read"
+    assert outcome(damaged_models.WORKLOADS / "bert_l-3_inference.json") == "read"
     monkeypatch.setattr("tests.graphs.read.test_mutated.read_file", lambda *_: {}["nothing"])
     with pytest.raises(KeyError):
         outcome(tmp_path / "any.json")

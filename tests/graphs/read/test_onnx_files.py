@@ -13,7 +13,7 @@ import pytest
 
 from learned_schedulers.graphs.read.onnx_files import OnnxError, read_onnx, read_with_names
 from pipeline.graph_sets import exported
-from tests.graphs.read import mutated
+from pipeline.lab.trial import damaged_models
 
 FLOAT = 1
 NAMES = ("conv", "relu", "gemm", "product", "split", "join", "softmax")
@@ -98,7 +98,7 @@ def test_faults_name_file_and_node(faulty: list, message: str, tmp_path: Path) -
 
 def with_weights(weight: Callable[[onnx.TensorProto], None]) -> bytes:
     """A small model with changed 64 x 64 weights."""
-    model = onnx.load_model_from_string(mutated.with_weights())
+    model = onnx.load_model_from_string(damaged_models.with_weights())
     weight(next(constant for constant in model.graph.initializer if constant.name == "v"))
     return model.SerializeToString()
 
@@ -111,7 +111,7 @@ def elsewhere(constant: onnx.TensorProto) -> None:
 
 
 def test_weights_in_other_files_are_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "whole.onnx").write_bytes(mutated.with_weights())
+    (tmp_path / "whole.onnx").write_bytes(damaged_models.with_weights())
     (tmp_path / "apart.onnx").write_bytes(with_weights(elsewhere))
     opened = []
     sys.addaudithook(lambda event, arguments: opened.append(str(arguments[0])) if event == "open" else None)
@@ -145,7 +145,7 @@ def test_operators_of_others_are_named(tmp_path: Path) -> None:
 
 
 def test_names_are_the_files(tmp_path: Path) -> None:
-    (tmp_path / "small.onnx").write_bytes(mutated.with_weights())
+    (tmp_path / "small.onnx").write_bytes(damaged_models.with_weights())
     graph, names, *_ = read_with_names(tmp_path / "small.onnx")
     assert names == tuple(f"{name} ({kind})" for name, kind in zip(NAMES, graph.kinds, strict=True))
 

@@ -15,9 +15,13 @@ import torch
 from learned_schedulers.blocks.read import cut
 from learned_schedulers.blocks.read.elf import read_image
 from learned_schedulers.blocks.read.forms import Forms
-from tests.blocks.read.disassembly import by_dynamorio
-from tests.blocks.read.malformed import BOUNDARY_VALUES, Rng, pick
+from pipeline.lab.trial.disassembly import by_dynamorio
 
+BOUNDARY_VALUES = [
+    0, 1, 2, 7, 8, 0x7F, 0xFF, 0xFFFF, 1 << 31, (1 << 32) - 1, 1 << 40, 1 << 62, (1 << 63) - 1,
+    (1 << 64) - 1,
+]  # fmt: skip
+Rng = np.random.Generator
 SUFFIXES = {"assembly": ".s", "object": ".o", "archive": ".a", "csv": ".csv", "sql": ".sql", "data": ".data"}
 TEXTS = {"assembly", "csv", "sql"}
 
@@ -54,6 +58,11 @@ int guarded(int a, int b, int *count) {
     try { return risky(a, count) + risky(b, count) * 3; } catch (int error) { return error - a * b; }
 }
 """
+
+
+def pick(rng: Rng, end: int) -> int:
+    """A number from 0 to below `end`, or 0."""
+    return int(rng.integers(max(end, 1)))
 
 
 class Damaged(NamedTuple):
@@ -356,6 +365,8 @@ def damages(kind: str) -> list[Callable[[Rng, bytes], bytes]]:
     """What may happen to a file of a kind."""
     if kind in TEXTS:
         return [*_ANY, *_OF_TEXT, *[_strange_line(kind)] * 5]
+    if kind == "llvm":
+        return [*_ANY, *_OF_TEXT]
     if kind == "data":
         return [*_ANY, field, huge_number, swapped_fields]
     return [*_ANY, *_OF_ELF, *([member_header] * 3 if kind == "archive" else [])]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-WORKLOADS = Path(__file__).parents[2] / "fixtures/graphs"
+WORKLOADS = Path(__file__).parents[3] / "tests/fixtures/graphs"
 NAMES = ("bert_l-3_inference", "bert_l-3_training", "resnet50_inference")
 # Wrong values of a field.
 ODD: list[Any] = [
@@ -31,6 +31,15 @@ def inputs(seed: int, count: int, onnx_files: list[bytes]) -> Iterator[tuple[str
         mutation = mutations[int(rng.integers(len(mutations)))]
         whole = files[int(rng.integers(len(files)))]
         yield suffix, mutation.__name__, mutation(whole, rng)
+
+
+def whole_models() -> list[bytes]:
+    """The models without weights in the package `onnx`, and one with weights, half as often as all others together."""
+    import onnx
+
+    folder = Path(onnx.__file__).parent / "backend/test/data/light"
+    light = [path.read_bytes() for path in sorted(folder.glob("*.onnx"))]
+    return light + [with_weights()] * (len(light) // 2)
 
 
 def with_weights() -> bytes:
