@@ -40,6 +40,8 @@ def test_the_board_and_what_is_refused(table: Path) -> None:
         "| cheaper.json | cheaper.json: heft is refused: " in text and "\\| no JSON" not in text.split("## Refused")[0]
     )
     assert "Numbers: none yet" not in text and "## Provenance" not in text
+    answer = "Methods that were handed in: 1, on 1 boards (each a set and a target). Most often, on 1 of them, Their method is the best."
+    assert answer in text and text.index(answer) < text.index("figures/leaderboard.png") < text.index("## unseen")
 
 
 def test_the_best_is_the_first(tmp_path: Path) -> None:
@@ -49,8 +51,11 @@ def test_the_best_is_the_first(tmp_path: Path) -> None:
     rows = pd.DataFrame(
         [row | {"method": name, "value": value} for name, value in (("b", 0.9), ("c", 0.5), ("a", 0.9))]
     )
-    [board] = boards.section(made.evidence(hand_ins=rows))["boards"]
+    shown = boards.section(made.evidence(hand_ins=rows))
+    [board] = shown["boards"]
     assert [line[0] for line in board.lines.lines] == ["c", "a", "b"] and board.graphs == 50
+    (ax,) = shown["figures"]["leaderboard"]().axes
+    assert [text.get_text() for text in ax.get_yticklabels()] == [f"{board.title}: C"]
 
 
 def test_nothing_handed_in() -> None:

@@ -14,6 +14,7 @@ import pytest
 from learned_schedulers import LEVEL_3
 from pipeline.lab import claims
 from pipeline.lab.page import build, rendering
+from pipeline.lab.page.anchors import claims_in
 from pipeline.lab.page.pages import pages
 from pipeline.lab.wiring import ROOT
 from tests.report import imitations, limits, made, own_code, own_models, processors, scale
@@ -65,7 +66,7 @@ _COLUMNS = {
     "explanations": "dependencies outcome explanation swaps example",
     "growth": "share_of_corpus instructions seconds peak_memory_gb",
 }
-CLAIM = {"claim": "A claim", "target": "yes", "value": 0.5, "low": 0.4, "high": 0.6, "holds": "no", "source": "quick"}
+CLAIM = {"claim": "a_claim", "target": "yes", "value": 0.5, "low": 0.4, "high": 0.6, "holds": "no", "source": "quick"}
 ROWS = pd.concat(
     [
         *(made.reproduction(*place) for place in (("quick",), ("paper", "paper"), ("operator_learning", "paper"))),
@@ -135,6 +136,17 @@ def test_every_page_is_self_contained_and_every_link_leads_somewhere(texts: dict
             assert page_name in NAMES and (not place or place in ids[page_name]), f"{name}.md: {link}"
 
 
+def test_every_claim_has_one_place_and_a_measured_one_is_answered_on_the_page_of_its_experiment() -> None:
+    places = [(name, claim) for name, text in TEXTS["full"].items() for claim in claims_in(text)]
+    page_of = {claim: name for name, claim in places}
+    assert sorted(page_of) == sorted(FULL.claims["claim"]) and len(page_of) == len(places)
+    for row in FULL.claims[FULL.claims["value"].notna()].to_dict("records"):
+        owners = {page.name for page in pages() if row["source"].split()[0] in page.experiments}
+        assert not owners or page_of[row["claim"]] != "index" or row["claim"] == CLAIM["claim"], row["claim"]
+    rest = TEXTS["full"]["corpus"].partition("## Also measured")[2]
+    assert '| <a id="ingest_' in TEXTS["full"]["corpus"] and "## Provenance" in rest
+
+
 @pytest.mark.parametrize("texts", TEXTS.values())
 def test_tables_have_as_many_cells_in_every_line(texts: dict[str, str]) -> None:
     for name, text in texts.items():
@@ -177,8 +189,8 @@ def test_experiments_are_on_their_pages() -> None:
     for experiment, mode in (("quick", "full"), ("paper", "paper")):
         assert f"### Table 1, `{experiment}`, dependencies `{mode}`" in text
     assert "Evaluated by this run; 8,579 test blocks" in text and "Published earlier" in text
-    assert "| A claim | yes | 0.5000 | 0.4000 | 0.6000 | no | quick |" in index
-    assert index.index("## Pages") < index.index("| `quick` | ") < index.index("| A claim |")
+    assert '| <a id="a_claim"></a>[a_claim](#a_claim) | yes | 0.5000 | 0.4000 | 0.6000 | no | quick |' in index
+    assert index.index("## Pages") < index.index("| `quick` | ") < index.index("[a_claim]")
     assert "Latency was not measured" not in text
 
 

@@ -1,9 +1,13 @@
-"""The line of the front page's figure about orders before registers are allocated."""
+"""What opens the page, and the line of the front page's figure about orders before registers are allocated."""
 
 from __future__ import annotations
 
-from pipeline.lab.page.cards import Worth
+from pipeline.lab.page.cards import Drawn, Worth
 
+PICTURE = Drawn(
+    "before_allocation_candidates",
+    "Cycles over LLVM's default by measured candidates, one line for each search",
+)
 WORTH = (
     Worth(
         "Functions before registers are\nallocated; over LLVM's default",

@@ -134,7 +134,7 @@ def _shares(rows: pd.DataFrame) -> Any:
 def by_candidates(rows: pd.DataFrame) -> Figure:
     """Cycles over the default's by measured candidates; a line for each search, a point for a method without one."""
     style = styles_of(list(_SEARCHES.values()))
-    with panels(["all"], 1, 7, 4, style, 3, markersize=5) as (figure, (ax,)):
+    with panels(["all"], 1, 5.4, 3.2, style, 2, markersize=5) as (figure, (ax,)):
         for method, name in _SEARCHES.items():
             single = "learned" if method == "learned_evolution" else method
             line = rows[(rows["method"] == method) | ((rows["method"] == single) & (rows["decoder"] == "candidates_1"))]

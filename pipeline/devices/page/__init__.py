@@ -15,6 +15,7 @@ PAGE = Page(
         "devices",
         "devices_quick",
         "excluded_optimum",
+        "simulator_speed",
     ),
     sections=("comparison", "reach"),
     answer=(

@@ -42,12 +42,28 @@ def once(text: str) -> str:
     return _ANCHOR.sub(lambda match: match[0] * (first.setdefault(match[1], match.start()) == match.start()), text)
 
 
-def landed(name: str, texts: Mapping[str, str]) -> str:
-    """The page's text with links `[...](claim:name)` to the first page with this anchor; plain text without one."""
-    places = {claim: page for page in reversed([*texts]) for claim in _ANCHOR.findall(texts[page])}
+def landed(texts: Mapping[str, str]) -> dict[str, str]:
+    """The pages by name, the front page first, with links `[...](claim:name)` to the place that answers the claim.
 
-    def link(match: re.Match) -> str:
-        page = places.get(match[2])
-        return f"[{match[1]}]({'' if page == name else f'{page}.md'}#{match[2]})" if page else match[1]
+    It is the first page with the claim's anchor, the front page only if no other has one; further anchors are left out.
+    """
+    front, *others = texts
+    places: dict[str, str] = {}
+    for page in (*others, front):
+        for claim in claims_in(texts[page]):
+            places.setdefault(claim, page)
 
-    return _LINK.sub(link, texts[name])
+    def resolved(name: str) -> str:
+        def link(match: re.Match) -> str:
+            page = places.get(match[2])
+            return f"[{match[1]}]({'' if page == name else f'{page}.md'}#{match[2]})" if page else match[1]
+
+        alone = _ANCHOR.sub(lambda match: match[0] * (places[match[1]] == name), texts[name])
+        return _LINK.sub(link, alone)
+
+    return {name: resolved(name) for name in texts}
+
+
+def claims_in(text: str) -> list[str]:
+    """The claims whose anchors are in the page."""
+    return _ANCHOR.findall(text)

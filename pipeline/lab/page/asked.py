@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import pandas as pd
 
-from pipeline.lab.claims import parsed
+from pipeline.lab.claims import Claim, declared, parsed
 from pipeline.lab.page.anchors import anchor
-from pipeline.lab.page.numbers import Write, percent, small
+from pipeline.lab.page.names import mode
+from pipeline.lab.page.numbers import Write, count, hundredths, is_share, percent, small
 from pipeline.lab.page.tables import Table
 
 SIGNS = {"<=": "≤", ">=": "≥", "<": "<", ">": ">", "==": "="}
@@ -59,3 +60,23 @@ def answered(claims: pd.DataFrame, questions: Mapping[str, Question]) -> Table:
             beside = [question.paper or "-"] if papers else []
             lines.append([anchor(name) + question.text, reply.goal, *beside, reply.measured, reply.holds])
     return Table(["Question", "Wanted", *(["Papers"] if papers else []), "Measured", "Reached"], lines, right=1)
+
+
+def further(claims: pd.DataFrame, experiments: Collection[str], shown: Collection[str]) -> Table:
+    """A line for each measured claim of these experiments that is not `shown`, with the row of results behind it."""
+    sources = {} if claims.empty else dict(zip(claims["claim"], claims["source"], strict=True))
+    lines = []
+    for claim in declared():
+        is_left = claim.row["experiment"] in experiments and claim.name not in shown
+        if is_left and (reply := answer(claims, claim.name, _writer(claim))):
+            name = anchor(claim.name) + mode(claim.name)
+            lines.append([name, mode(sources[claim.name]), reply.goal, reply.measured, reply.holds])
+    return Table(["Claim", "Row of the results", "Wanted", "Measured", "Reached"], lines, right=2)
+
+
+def _writer(claim: Claim) -> Write:
+    """Shares as percentages; other numbers with three digits, or whole."""
+    metric = claim.row["metric"]
+    if claim.form in ("gain", "gap", "excess") or is_share(metric) or metric.endswith("share"):
+        return hundredths
+    return lambda value: count(value) if abs(value) >= 1000 else f"{value:.3g}"

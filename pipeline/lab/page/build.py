@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pipeline.lab.page import opening
-from pipeline.lab.page.anchors import landed, once
+from pipeline.lab.page.anchors import claims_in, landed, once
+from pipeline.lab.page.asked import further
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.pages import FRONT, Page, experiments, pages, parts
 from pipeline.lab.page.plots import Drawing
 from pipeline.lab.page.provenance import numbers_line, provenance
 from pipeline.lab.page.rendering import folded
+from pipeline.lab.page.tables import Table
 from pipeline.lab.page.templates import FOLDER, template
 
 
@@ -66,12 +68,17 @@ def contents(page: Page, evidence: Evidence) -> Mapping[str, Mapping[str, Any]]:
 
 def markdown(evidence: Evidence) -> dict[str, str]:
     """Every page as Markdown by its name; images are figures/<name>.png, links to pages are <name>.md."""
-    texts = {page.name: page_text(page, evidence) for page in pages()}
-    return {name: landed(name, texts) for name in texts}
+    front, *others = pages()
+    texts = {page.name: page_text(page, evidence) for page in others}
+    shown = {claim for text in texts.values() for claim in claims_in(text)}
+    for page in others:
+        if rest := further(evidence.claims, page.experiments, shown):
+            texts[page.name] = page_text(page, evidence, rest)
+    return landed({front.name: page_text(front, evidence), **texts})
 
 
-def page_text(page: Page, evidence: Evidence) -> str:
-    """One page as Markdown: its template, then the templates of its sections one after the other.
+def page_text(page: Page, evidence: Evidence, rest: Table | None = None) -> str:
+    """One page as Markdown: its template, then the templates of its sections, then the `rest` of its claims.
 
     Links to claims are still `claim:<name>`; only all pages together say where each is answered.
     """
@@ -86,6 +93,9 @@ def page_text(page: Page, evidence: Evidence) -> str:
         page=page,
         pages=pages(),
         parts=templates,
+        rest=rest,
+        sentences=[text for section in contents(page, evidence).values() for text in section.get("sentences", ())],
+        drawn=page_figures(page, evidence),
         params=evidence.params,
         provenance=provenance(shown, evidence),
         numbers_line=numbers_line(shown, evidence),

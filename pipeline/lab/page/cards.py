@@ -1,7 +1,8 @@
 """The front page: its cards, one for each system with its questions by claim, and the lines of its figure.
 
 A chapter with a page declares in its `page/card.py` a `CARD`, whose picture opens its page; or the chapter with the
-card, as `CARD`, and `QUESTIONS` that it adds there. `PICTURE` opens another page, and `WORTH` are lines of the figure.
+card, as `CARD`, and `QUESTIONS` that it adds there. `PICTURE` opens another page: a `Picture`, or a figure of one of
+the page's sections, as `Drawn`. `WORTH` are lines of the figure.
 """
 
 from __future__ import annotations
@@ -31,6 +32,14 @@ class Picture:
     papers: Mapping[str, float] | None = None  # the paper's numbers by method
     decoders: tuple[str, ...] = ("hungarian", "none", "best")  # the first one that a method has is shown
     level: float | None = None  # a line across all methods
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure that a section of the page draws; it opens the page, and the section's template leaves it out."""
+
+    name: str
+    alt: str
 
 
 @dataclass(frozen=True)
@@ -78,11 +87,11 @@ def cards() -> dict[str, Card]:
     return every
 
 
-def picture(page: str) -> Picture | None:
+def picture(page: str) -> Picture | Drawn | None:
     """What opens the page: the picture of its card, or one of its own."""
     module = _declared().get(page)
     card = getattr(module, "CARD", None)
-    shown: Picture | None = card.picture if isinstance(card, Card) else getattr(module, "PICTURE", None)
+    shown: Picture | Drawn | None = card.picture if isinstance(card, Card) else getattr(module, "PICTURE", None)
     return shown
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from learned_schedulers.figures import subplots
+from pipeline.lab.page.anchors import anchor
 from pipeline.lab.page.asked import answer
 from pipeline.lab.page.cards import Card, cards, worth
 from pipeline.lab.page.evidence import Evidence
@@ -92,10 +93,10 @@ def holding(rows: pd.DataFrame) -> Table:
 
 
 def claims(rows: pd.DataFrame) -> Table:
-    """Table `claims`; the name of a claim leads to the cell that answers it, if a page shows it."""
+    """Table `claims`; the name of a claim leads to the cell that answers it. If no page has one, it is this row."""
 
     def written(entry: Any) -> str:
         return number(entry, 4) if isinstance(entry, float) else "-" if entry is None else cell(entry)
 
-    linked = ("Claim", of("claim", lambda name: f"[{cell(name)}](claim:{name})"))
+    linked = ("Claim", of("claim", lambda name: f"{anchor(name)}[{cell(name)}](claim:{name})"))
     return table([linked, *((name.capitalize(), of(name, written)) for name in CLAIMS.schema.names[1:])], records(rows))

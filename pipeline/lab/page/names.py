@@ -120,6 +120,7 @@ SETS = {
     "fresh_5": "fresh, 5 instructions",
     "fresh_4_40": "fresh, 4 to 40 instructions",
     "fresh_imitated_programs_4_40": "fresh, 4 to 40 instructions, other programs",
+    "fresh_guess_10_40": "fresh blocks of 10 to 40 instructions",
     "fresh_programs_10_40": "fresh, 10 to 40 instructions, other programs",
     "test_4_40": "4 to 40, same programs",
     "test_programs_4_40": "4 to 40, other programs",

@@ -15,17 +15,17 @@ from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import label
 from pipeline.lab.page.numbers import is_share
 from pipeline.lab.page.pages import Page, Sentence
-from pipeline.lab.page.plots import downwards, drawings, key, point, shares
+from pipeline.lab.page.plots import downwards, drawings, key, legend, point, shares
 
 
 def section(page: Page, evidence: Evidence) -> dict[str, Any]:
-    """The sentences of the measured claims, and the picture, if the page has one that is measured."""
+    """The sentences of the measured claims, and the picture, which this section draws or another one of the page."""
     shown = picture(page.name)
-    rows = _rows(shown, evidence) if shown else None
+    compared = {shown.name: (draw, _rows(shown, evidence), shown)} if isinstance(shown, Picture) else {}
     return {
         "sentences": [text for sentence in page.answer for text in _completed(sentence, evidence.claims)],
-        "picture": shown if rows is not None and len(rows) else None,
-        "figures": drawings(**{shown.name: (draw, rows, shown)}) if shown else {},
+        "picture": shown,
+        "figures": drawings(**compared),
     }
 
 
@@ -50,7 +50,7 @@ def _rows(shown: Picture, evidence: Evidence) -> pd.DataFrame:
 def draw(rows: pd.DataFrame, shown: Picture) -> Figure:
     """A line for each method with its value and interval, and the paper's value if it has one."""
     methods = [name for name in shown.methods if name in set(rows["method"])]
-    with subplots(4.4, 1.9) as (figure, axes):
+    with subplots(4.4, 1.9 if shown.papers is None else 2.2) as (figure, axes):
         ax = axes[0, 0]
         for row in rows.to_dict("records"):
             tint = "#0072b2" if row["method"] in shown.methods[: shown.leading] else "#8a8a8a"
@@ -61,7 +61,7 @@ def draw(rows: pd.DataFrame, shown: Picture) -> Figure:
             papers = {name: value for name, value in shown.papers.items() if name in methods}
             style: Any = {"color": "#d55e00", "markerfacecolor": "none", "linestyle": "", "marker": "D"}
             ax.plot(list(papers.values()), [-methods.index(name) for name in papers], markersize=5, **style)
-            ax.legend(handles=[key("ours", color="#0072b2", marker="o"), key("paper", **style)], loc="best")
+            legend(figure, [key("ours", color="#0072b2", marker="o"), key("paper", **style)], 2)
         if is_share(shown.rows["metric"]):
             shares(ax.xaxis)
         downwards(ax, [label(name) for name in methods])

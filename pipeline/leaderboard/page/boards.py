@@ -6,11 +6,17 @@ import json
 from typing import Any, NamedTuple
 
 import pandas as pd
+from matplotlib.figure import Figure
 
+from learned_schedulers.figures import subplots
 from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.page.names import label
 from pipeline.lab.page.numbers import cell, number
+from pipeline.lab.page.plots import downwards, drawings, point
 from pipeline.lab.page.tables import Column, Line, Table, columns, records, table
 from pipeline.lab.provenance import flat
+
+_PLACE = ["set", "target"]
 
 
 class Board(NamedTuple):
@@ -27,14 +33,47 @@ def section(evidence: Evidence) -> dict[str, Any]:
     accepted = hand_ins[hand_ins["refused"] == ""]
     refused = hand_ins[hand_ins["refused"] != ""].sort_values("file")
     return {
-        "boards": [_board(place, rows) for place, rows in accepted.groupby(["set", "target"], sort=True)],
+        "boards": [_board(place, rows) for place, rows in accepted.groupby(_PLACE, sort=True)],
+        "sentences": _answer(accepted),
+        "figures": drawings(leaderboard=(draw, _ranked(accepted).drop_duplicates(_PLACE))),
         "refused": table(columns(cell, file="File", refused="Reason"), records(refused)),
     }
 
 
+def _ranked(rows: pd.DataFrame) -> pd.DataFrame:
+    """The boards by name, on each of them the method with the least cost first."""
+    return rows.sort_values([*_PLACE, "value", "method", "date", "file"])
+
+
 def _board(place: Any, rows: pd.DataFrame) -> Board:
-    by_value = rows.sort_values(["value", "method", "date", "file"])
-    return Board(f"{place[0]}, {place[1]}", int(rows["members"].iloc[0]), table(_COLUMNS, records(by_value), right=2))
+    lines = table(_COLUMNS, records(_ranked(rows)), right=2)
+    return Board(f"{place[0]}, {place[1]}", int(rows["members"].iloc[0]), lines)
+
+
+def _answer(rows: pd.DataFrame) -> list[str]:
+    """How many methods stand on how many boards, which are the best, and how many of these beat the baseline."""
+    if rows.empty:
+        return []
+    best = _ranked(rows).drop_duplicates(_PLACE)
+    leader = best["method"].mode().iloc[0]
+    beating = int((best["high"] < 1).sum())
+    return [
+        f"Methods that were handed in: {rows['method'].nunique()}, on {len(best)} boards (each a set and a target).",
+        f"Most often, on {int((best['method'] == leader).sum())} of them, {label(leader)} is the best.",
+        f"On {beating} of the boards, the whole interval of the best is below the cost of the baseline.",
+    ]
+
+
+def draw(best: pd.DataFrame) -> Figure:
+    """A line for each board: the cost of its best method over the baseline's, with its interval."""
+    with subplots(5.6, 0.8 + 0.3 * len(best)) as (figure, axes):
+        ax = axes[0, 0]
+        for height, row in enumerate(best.to_dict("records")):
+            point(ax, row, -height, 2.0, color="#0072b2", marker="o", markersize=6)
+        ax.axvline(1, color="#222222", linewidth=0.8)
+        downwards(ax, [f"{row['set']}, {row['target']}: {label(row['method'])}" for row in best.to_dict("records")])
+        ax.set_xlabel("cost over the baseline's")
+    return figure
 
 
 def _interval(line: Line) -> str:

@@ -65,7 +65,7 @@ def gaps_by_set(rows: pd.DataFrame) -> Figure:
     sets = [name for name in (*_SETS, *sorted({*rows["set"]} - {*_SETS})) if name in set(rows["set"])]
     names = [name for name in (*_METHODS, *sorted({*rows["method"]} - {*_METHODS})) if name in set(rows["method"])]
     style = styles(names)
-    with panels(sets, 2, 3.4, 2.2, style, 2, lambda name: _METHODS.get(name, name), linestyle="") as (figure, axes):
+    with panels(sets, 2, 2.7, 1.9, style, 2, lambda name: _METHODS.get(name, name), linestyle="") as (figure, axes):
         for ax, of_set in zip(axes, sets, strict=True):
             for line in rows[rows["set"] == of_set].to_dict("records"):
                 place = names.index(line["method"])

@@ -40,7 +40,7 @@ _TINTS = {False: "#0072b2", True: "#d55e00"}  # by whether it is an outlier
 
 
 def section(evidence: Evidence) -> dict[str, Any]:
-    """The section's tables and figure; they are empty if the benchmarks were not run."""
+    """The section's tables and figures; they are empty if the benchmarks were not run."""
     rows, timed = evidence.of(MODELS), evidence.of(TIMES)
     models = [*sorted(set(timed["set"]) - {ALL}), ALL]
     kinds = timed[timed["metric"] == "kind_ratio"].sort_values("value")
@@ -53,7 +53,7 @@ def section(evidence: Evidence) -> dict[str, Any]:
         "apart": bool((rows[rows["metric"] == "forms_seconds_difference"]["value"] > FORMS_APART).any()),
         "times": table(_TIMED, lines(timed[timed["metric"] != "kind_ratio"], ["set"], {"set": models}), right=1),
         "outliers": _outliers(kinds),
-        "figures": drawings(own_models_times=(by_kind, kinds, totals)),
+        "figures": drawings(own_models_totals=(by_model, totals), own_models_times=(by_kind, kinds)),
     }
 
 
@@ -80,31 +80,30 @@ def _short(kind: str) -> str:
     return kind.strip("_").removeprefix("native_").removesuffix("_legit_no_training")
 
 
-def by_kind(kinds: pd.DataFrame, totals: pd.DataFrame) -> Figure:
-    """Measured over expected seconds: of each model in total, and of each kind of operations with its quartiles.
+def by_model(totals: pd.DataFrame) -> Figure:
+    """Measured over expected seconds of each model. totals: rows `total_ratio`, which are expected over measured."""
+    models = totals.assign(value=1 / totals["value"], low=np.nan, high=np.nan, judge=totals["set"])
+    return by_kind(models.sort_values("value"), 5.6, "Models, with the number of their operations")
 
-    kinds, totals: rows `kind_ratio` and `total_ratio` of table `results`; the latter are expected over measured.
-    """
-    models = totals.assign(value=1 / totals["value"], low=np.nan, high=np.nan, judge=totals["set"]).sort_values("value")
-    heights = [len(models), len(kinds)]
-    with subplots(7.4, 1.3 + 0.2 * sum(heights), 2, 1) as (figure, axes):
-        axes[0, 0].get_gridspec().set_height_ratios([max(height, 1) for height in heights])
-        titles = ("Models, all their operations", "Kinds of operations: median and quartiles")
-        ends = [value for rows in (models, kinds) for value in (*rows["value"], *rows["low"], *rows["high"])]
+
+def by_kind(rows: pd.DataFrame, width: float = 7.4, title: str = "") -> Figure:
+    """Measured over expected seconds, with quartiles; `rows` as rows `kind_ratio` of table `results`, in inches."""
+    with subplots(width, 0.8 + 0.2 * len(rows)) as (figure, axes):
+        ax = axes[0, 0]
+        ends = [*rows["value"], *rows["low"], *rows["high"]]
         least, most = (np.nanmin([0.4, *ends]), np.nanmax([2.5, *ends]))
-        for ax, rows, title in zip(axes[:, 0], (models, kinds), titles, strict=True):
-            ax.axvspan(1 / FACTOR, FACTOR, color="#eef4f8", zorder=0)
-            ax.axvline(1, color="#222222", linewidth=0.8)
-            for height, row in enumerate(rows.to_dict("records")):
-                tint = _TINTS[bool(is_outlier(row["value"]))]
-                ax.plot([row["low"], row["high"]], [-height, -height], color=tint, linewidth=1.6)
-                ax.plot(row["value"], -height, linestyle="", marker="o", markersize=5.5, color=tint)
-            downwards(ax, [f"{_short(row['judge'])} ({row['n']})" for row in rows.to_dict("records")])
-            ax.set(title=title, xscale="log", xlim=(least / 1.1, most * 1.1))
-            ticks = [tick for tick in (0.25, 0.5, 1, 2, 4, 8) if least / 1.1 <= tick <= most * 1.1]
-            ax.set_xticks(ticks, [f"{number(tick, 2).rstrip('0').rstrip('.')}×" for tick in ticks])
-            ax.xaxis.set_minor_locator(NullLocator())
-            for label, row in zip(ax.get_yticklabels(), rows.to_dict("records"), strict=True):
-                label.set_color(_TINTS[True] if is_outlier(row["value"]) else "#222222")
-        axes[1, 0].set_xlabel("measured seconds over expected ones, on one core")
+        ax.axvspan(1 / FACTOR, FACTOR, color="#eef4f8", zorder=0)
+        ax.axvline(1, color="#222222", linewidth=0.8)
+        for height, row in enumerate(rows.to_dict("records")):
+            tint = _TINTS[bool(is_outlier(row["value"]))]
+            ax.plot([row["low"], row["high"]], [-height, -height], color=tint, linewidth=1.6)
+            ax.plot(row["value"], -height, linestyle="", marker="o", markersize=5.5, color=tint)
+        downwards(ax, [f"{_short(row['judge'])} ({row['n']})" for row in rows.to_dict("records")])
+        ax.set(title=title, xscale="log", xlim=(least / 1.1, most * 1.1))
+        ticks = [tick for tick in (0.25, 0.5, 1, 2, 4, 8) if least / 1.1 <= tick <= most * 1.1]
+        ax.set_xticks(ticks, [f"{number(tick, 2).rstrip('0').rstrip('.')}×" for tick in ticks])
+        ax.xaxis.set_minor_locator(NullLocator())
+        for label, row in zip(ax.get_yticklabels(), rows.to_dict("records"), strict=True):
+            label.set_color(_TINTS[True] if is_outlier(row["value"]) else "#222222")
+        ax.set_xlabel("measured seconds over expected ones, on one core")
     return figure

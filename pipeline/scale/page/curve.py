@@ -89,7 +89,7 @@ def _planned(size: pd.Series, rules: pd.DataFrame) -> dict[str, str]:
 
 def growth(sizes: pd.DataFrame) -> Figure:
     """Seconds and gigabytes against blocks; a dotted line shows growth in proportion."""
-    with subplots(8, 3.4, 1, 2) as (figure, axes):
+    with subplots(6.4, 3.1, 1, 2) as (figure, axes):
         left, right = axes[0]
         keys = []
         for colour, (name, text) in zip(
