@@ -15,7 +15,7 @@ import torch
 
 from benchmarks.mutated_instances import drawn, mutations
 from benchmarks.soak import judges
-from benchmarks.soak.calling import Difference, Discarded, Tools
+from benchmarks.soak.calling import Difference, Discarded, Tools, refusal
 from benchmarks.soak.code_cases import same
 from benchmarks.soak.networks import drawn_network
 from benchmarks.split_modules.__main__ import CASES
@@ -196,7 +196,9 @@ def split(rng: np.random.Generator, folder: Path, tools: Tools) -> None:
         same(out, again)
     if rng.random() < 0.5:
         out.write_bytes(mutations.mutated(out.read_bytes(), rng))
-        tools.answered(out, "split", path, "--judge", out)
+        judged = tools.call("split", path, "--objective", objective, "--judge", out)
+        if judged.code and not re.search("^largest load", judged.out, re.MULTILINE):  # neither judged
+            raise refusal(out, judged)
 
 
 KINDS = {case.__name__: case for case in (graph_files, graph_module, split_modules, fuse, split)}

@@ -98,6 +98,12 @@ def _numbers(operations: Iterable[dict[str, Any]]) -> set[int]:
 def is_schedule(schedule: dict[str, Any], instance: dict[str, Any]) -> bool:
     """Whether an order and a placement, as JSON, are legal for an instance of the benchmark, as JSON."""
     n, order, placement = len(instance["operations"]), schedule["order"], schedule["placement"]
+    if (
+        set(schedule) != {"order", "placement"}
+        or len(placement) != n
+        or any(type(i) is not int for i in order + placement)
+    ):
+        return False
     if sorted(order) != list(range(n)) or not set(placement) <= set(range(instance["devices"])):
         return False
     slot = np.argsort(order)

@@ -96,9 +96,10 @@ def _machine(triple: str, processor: str) -> llvm.TargetMachine:
 
 def main() -> None:
     """Do the job that the command line names. The exit code is 1 for code that LLVM refuses, with its words."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for name, value in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CPU, SECONDS), (resource.RLIMIT_CORE, 0)):
+        _, most = resource.getrlimit(name)  # nobody may raise it
+        limit = value if most == resource.RLIM_INFINITY else min(value, most)
+        resource.setrlimit(name, (limit, limit))
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     llvm.initialize_native_asmparser()  # for inline assembly

@@ -168,9 +168,9 @@ def placement_of_split(path: Path, ids: np.ndarray, graph_name: str) -> np.ndarr
     for device, part in [*((CPU, part) for part in split.cpus), *enumerate(split.fpgas)]:
         for name in part.nodes:
             if name not in numbers:
-                raise WorkloadError(f"{path}: the workload {graph_name} has no node {name}")
+                raise WorkloadError(f"{path}: the workload {graph_name} has no node {name}; leave it out")
             if placement[numbers[name]] != nowhere:
-                raise WorkloadError(f"{path}: node {name} is on more than one device")
+                raise WorkloadError(f"{path}: node {name} is on more than one device; leave it on one")
             placement[numbers[name]] = device
     if len(missing := np.flatnonzero(placement < CPU)):
         raise WorkloadError(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -32,6 +35,18 @@ def test_refusals_name_the_file() -> None:
     for content in (b"define", b"\xff\xfe", b"BC\xc0\xde1234", MIXED.replace("%16\n}", "%17\n}").encode()):
         with pytest.raises(llvm.LlvmError, match=r"^odd\.ll: LLVM cannot read this: "):
             llvm.read(content, "odd.ll")
+
+
+def test_lower_limits_of_the_user_are_kept() -> None:
+    """As `ulimit -t 300` sets them, and clusters."""
+    command = [sys.executable, "-m", "learned_schedulers.blocks.before_allocation.llvm_child", "text"]
+    ended = subprocess.run(
+        ["prlimit", "--cpu=300:300", "--as=6000000000:6000000000", *command],
+        input=MIXED.encode(),
+        capture_output=True,
+        check=False,
+    )
+    assert ended.returncode == 0 and b"define" in ended.stdout, ended.stderr
 
 
 def test_the_order_of_the_text_is_the_order_of_the_assembly() -> None:
