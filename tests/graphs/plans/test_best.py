@@ -119,8 +119,8 @@ def test_what_fits_nowhere_is_told(memory: float, message: str | None) -> None:
     chain = Problem(np.ones(4), np.ones(4), children, 2, weight_bytes=np.full(4, 11.0), memory=memory)
     results = trials(chain, 0, moves=5)
     assert all(trial.order is None and trial.seconds == np.inf and trial.message for trial in results)
-    told = why_nothing_can_fit(chain, ["first", "second", "third", "fourth"])
-    assert told is None if message is None else told is not None and told.startswith(message)
+    proof = why_nothing_can_fit(chain, ["first", "second", "third", "fourth"])
+    assert proof is None if message is None else proof is not None and proof.startswith(message)
     assert chosen(trials(replace(chain, memory=25.0), 0, moves=5)).seconds == 4.0
 
 
