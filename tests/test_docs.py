@@ -19,7 +19,7 @@ from learned_schedulers.blocks.order.methods import METHODS, serves
 from learned_schedulers.blocks.order.targets import TARGETS
 from learned_schedulers.command.main import app
 from pipeline.lab.page import reference, site
-from tests.projects import drawn
+from pipeline.lab.trial import drawn_projects
 
 ROOT = Path(__file__).parents[1]
 PAGES = {path.name: path.read_text() for path in sorted((ROOT / "docs").glob("*.md"))}
@@ -101,7 +101,9 @@ def test_lines_on_own_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_lines_on_splits_and_instances(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(ROOT / "tests/fixtures/splits/chain.json", tmp_path / "WORKLOAD.json")
-    (tmp_path / "j301_1.sm").write_text(drawn.psplib_text(drawn.project(np.random.default_rng(0), 6, 2)))
+    (tmp_path / "j301_1.sm").write_text(
+        drawn_projects.psplib_text(drawn_projects.project(np.random.default_rng(0), 6, 2))
+    )
     (splits,), (project,) = shell("own_model.md"), shell("instances.md")
     assert "j301_1" in printed(project, tmp_path, monkeypatch)
     printed(splits, tmp_path, monkeypatch)

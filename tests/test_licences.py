@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "docs/licences.md").read_text()
 # Texts that people wrote for this repository. Whatever else is committed is data, also of a suffix that is new.
 WRITTEN = (".py", ".md", ".j2", ".yaml", ".toml", ".smk", ".sh", ".js", ".css", ".awk", ".lua", ".c", ".cpp", ".typed")
-DATA = (".csv", ".h", ".json", ".npz", ".parquet", ".png", ".safetensors", ".so")
+DATA = (".csv", ".h", ".json", ".npz", ".parquet", ".png", ".safetensors", ".so", ".svg")
 
 
 def committed() -> list[str]:
@@ -51,8 +51,8 @@ def pinned(entry: Any) -> set[str]:
     """The packages of all entries with a sha256, at any depth."""
     if not isinstance(entry, dict):
         return set()
-    here = {entry["package"]} if "sha256" in entry else set()
-    return here.union(*map(pinned, entry.values()))
+    named = {entry["package"]} if "sha256" in entry else set()
+    return named.union(*map(pinned, entry.values()))
 
 
 def test_each_pinned_download_of_the_laboratory_is_named() -> None:

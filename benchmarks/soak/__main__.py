@@ -81,11 +81,11 @@ def _run(
 ) -> None:
     """The loop: cases start while there is time, and their records are added to the log."""
     seconds, seed, processes, only = settings
-    spent, done = (before[-1][1] if before else 0.0), {record.number for record, _ in before}
+    spent, finished = (before[-1][1] if before else 0.0), {record.number for record, _ in before}
     began = time.monotonic() - spent
     running: dict[int, tuple[int, str, float]] = {}
     wrong = 0
-    numbers = iter([only]) if only is not None else (n for n in count() if n not in done)
+    numbers = iter([only]) if only is not None else (n for n in count() if n not in finished)
     with tqdm(total=round(seconds), initial=round(spent), unit="s", disable=None) as progress:
         while True:
             now = time.monotonic() - began
@@ -93,7 +93,7 @@ def _run(
                 number = next(numbers, None)
                 if number is None:
                     break
-                done.add(number)
+                finished.add(number)
                 kind = kind_of(number, kinds)
                 running[run(seed, number, kind, place, scratch, scratch / f"{number}.json")] = (number, kind, now)
             if not running:
@@ -113,7 +113,7 @@ def _run(
                 with log.open("a") as file:
                     file.write(json.dumps([record._asdict(), round(now, 1)]) + "\n")
                 progress.update(min(round(now), round(seconds)) - progress.n)
-                progress.set_postfix(cases=len(done), wrong=wrong)
+                progress.set_postfix(cases=len(finished), wrong=wrong)
             time.sleep(0.01)
 
 

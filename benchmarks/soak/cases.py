@@ -115,9 +115,9 @@ def run(seed: int, number: int, kind: str, place: Path, scratch: Path, answer: P
         name, detail = outcome(KINDS[kind], rng, folder, tools)
         record = Record(number, kind, name, detail[:4000], round(time.monotonic() - began, 2))
         if name in BAD:
-            kept = place / f"{number}"
-            shutil.rmtree(kept, ignore_errors=True)
-            shutil.copytree(folder, kept)
+            copy = place / f"{number}"
+            shutil.rmtree(copy, ignore_errors=True)
+            shutil.copytree(folder, copy)
         shutil.rmtree(folder, ignore_errors=True)
         answer.write_text(json.dumps(record._asdict()))
         code = 0

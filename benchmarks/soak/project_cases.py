@@ -48,12 +48,12 @@ def project(rng: np.random.Generator, folder: Path, tools: Tools) -> None:
     ended = tools.call(*words, "-o", out)
     if ended.code:
         raise refusal(path, ended)
-    told, bound = map(int, ended.out.splitlines()[-1].split()[3:5])
+    printed, bound = map(int, ended.out.splitlines()[-1].split()[3:5])
     with out.open(newline="") as file:
         starts = np.array([int(row["start"]) for row in csv.DictReader(file)], np.int64)
     makespan = judges.check_starts(read_project(path), starts)
-    if makespan != told or makespan < bound:
-        raise Difference(f"the makespan is {makespan}, told as {told}, with a bound of {bound}")
+    if makespan != printed or makespan < bound:
+        raise Difference(f"the makespan is {makespan}, told as {printed}, with a bound of {bound}")
     if rng.random() < 0.3:
         tools.answered(path, *words, "-o", again, output=again, real=True, threads=2)
         same(out, again)
