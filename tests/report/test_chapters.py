@@ -31,7 +31,7 @@ HIDDEN = (
 def hidden(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Name of a chapter that nothing finds."""
     others = tuple(name for name in chapters.names() if name != request.param)
-    caches = (build.sections, pages.pages, pages.parts)
+    caches = (build.sections, pages.pages, pages.parts, chapters.tables)
     monkeypatch.setattr(chapters, "names", lambda: others)
     for cached in caches:
         cached.cache_clear()

@@ -143,8 +143,8 @@ def test_every_claim_has_one_place_and_a_measured_one_is_answered_on_the_page_of
     for row in FULL.claims[FULL.claims["value"].notna()].to_dict("records"):
         owners = {page.name for page in pages() if row["source"].split()[0] in page.experiments}
         assert not owners or page_of[row["claim"]] != "index" or row["claim"] == CLAIM["claim"], row["claim"]
-    rest = TEXTS["full"]["corpus"].partition("## Also measured")[2]
-    assert '| <a id="ingest_' in TEXTS["full"]["corpus"] and "## Provenance" in rest
+    rests = [text.partition("\n\n## Also measured\n\n")[2] for text in TEXTS["full"].values()]
+    assert any(rests) and all('| <a id="' in rest and "|\n\n## Provenance\n\n" in rest for rest in rests if rest)
 
 
 @pytest.mark.parametrize("texts", TEXTS.values())

@@ -29,6 +29,9 @@ FLAGS = (
 )
 
 
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0\0\0\rIHDR" + (640).to_bytes(4, "big")
+
+
 def rows(n: int, width: int = 2, cell: str = "1") -> Table:
     return Table(["Name", *map(str, range(1, width))], [[f"row {k}", *(width - 1) * [cell]] for k in range(n)], right=1)
 
@@ -54,6 +57,17 @@ def test_many_columns_of_intervals_have_a_switch() -> None:
     many, few = rows(2, WIDE + 2, "1 <small>[0 to 2]</small>"), rows(2, WIDE + 1, "1 <small>[0 to 2]</small>")
     page = html(f"# Title\n\n{many}\n\n{few}\n\n{rows(2, WIDE + 2)}\n", {})
     assert page.count('class="table many"') == page.count('type="checkbox"> intervals') == 1
+
+
+def test_figures_under_headings_of_their_own_share_a_line() -> None:
+    def part(number: int) -> str:
+        return f"### Part {number}\n\nIts seeds.\n\n![Figure](figures/a.png)\n\n{rows(LONG + 1)}\n\n"
+
+    page = html(folded(f"# Title\n\n## All\n\n{part(1)}{part(2)}## Next\n\n![B](figures/a.png)\n"), {"a": PNG})
+    (group,) = re.findall(r'<div class="figures">(.*)</div>\s*<h2', page, re.DOTALL)
+    assert [group.count(text) for text in ("<div><h3", "<h3", "<img", "</details>", "Next")] == [2, 2, 2, 2, 0]
+    apart = html(folded(f"# Title\n\n{part(1)}More.\n\nAnd more.\n\n{part(2)}"), {"a": PNG})
+    assert '<div class="figures">' not in apart
 
 
 def test_verdicts_have_their_colour_and_pages_need_no_other_file() -> None:

@@ -18,7 +18,7 @@ from pipeline.lab.page.plots import drawings, shares
 from pipeline.lab.page.tables import Column, Line, columns, lines, of, ordered, records, table
 
 _LARGEST = 15  # number of programs shown
-_NAMED = 3  # names shown of the files that were left out
+_NAMED = 3  # names shown of compilers, and of the files that were left out
 _TINTS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a8a8a"]  # Okabe & Ito, 2008
 _SPREAD = {"ready_largest": "largest", "ready_mean": "mean", "ready_median": "median"}
 _LONG, _MANY = 30, 20  # ends of the axes of lengths and of decades of orders
@@ -91,7 +91,7 @@ def _sources(programs: pd.DataFrame, compilers: pd.DataFrame) -> list[Line]:
     """Each source; if there are several, also all together."""
     sources = programs.groupby("source", sort=True)[_NUMBERS].sum().reset_index()
     named = {
-        line["source"]: "; ".join(sorted({row["compiler"] for row in line.rows}))
+        line["source"]: _first(sorted({row["compiler"] for row in line.rows}), "; ")
         for line in lines(compilers, ["source"])
     }
     sources = sources.assign(compiler=[named.get(name, "") for name in sources["source"]])
@@ -136,10 +136,15 @@ def _skipped(files: pd.DataFrame) -> list[Line]:
     """Files that were left out, by reason; the first files are named."""
     groups = []
     for line in lines(files, ["source", "reason", "remedy"]):
-        names, more = sorted(row["program"] for row in line.rows), len(line.rows) - _NAMED
-        which = ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
-        groups.append(Line({**line.place, "files": len(names), "which": which}))
+        names = sorted(row["program"] for row in line.rows)
+        groups.append(Line({**line.place, "files": len(names), "which": _first(names, ", ")}))
     return groups
+
+
+def _first(names: list[str], between: str) -> str:
+    """The first names, and how many more there are."""
+    more = len(names) - _NAMED
+    return between.join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def corpus(statistics: pd.DataFrame) -> Figure:

@@ -16,8 +16,14 @@ WIDE = 6  # columns of numbers; a table with more hides its intervals until the 
 PANELS = 1300  # pixels; a wider figure has a line of its own
 _LEAD = 90  # characters; a longer sentence before a table does not become its summary
 _VERDICT = re.compile(r"<strong>(yes|no|uncertain)</strong>")
-_FIGURE = r"(?:<p>(?:(?!</p>).)*:</p>\n)?<p><img [^>]*></p>"  # with the sentence that introduces it
-_FIGURES = re.compile(rf"{_FIGURE}(?:\n{_FIGURE})+")
+_PARAGRAPH, _IMAGE = r"<p>(?:(?!</p>).)*</p>\n", r"<p><img [^>]*></p>"
+_FIGURE = rf"(?:(?={_PARAGRAPH}{_IMAGE})<p>(?:(?!</p>).)*:</p>\n)?{_IMAGE}"  # with the sentence that introduces it
+_PART = (  # a heading, its figure, sentences around it and a folded table, and nothing else
+    rf"<h3[^\n]*</h3>\n(?:{_PARAGRAPH})?{_IMAGE}(?:\n{_PARAGRAPH.removesuffix(chr(92) + 'n')})?"
+    r"(?:\n<details>(?:(?!</details>)[\s\S])*</details>)?(?=\n<h[23]|\s*$)"
+)
+_EITHER = f"(?:{_FIGURE}|{_PART})"
+_FIGURES = re.compile(rf"{_EITHER}(?:\n{_EITHER})+")
 
 
 def folded(text: str) -> str:
@@ -49,8 +55,9 @@ def html(text: str, images: Mapping[str, bytes]) -> str:
 
     def embed(match: re.Match) -> str:
         image = images[match[1]]
-        panels = ' class="panels"' * (int.from_bytes(image[16:20], "big") > PANELS)  # its width is in a PNG's header
-        return f'src="data:image/png;base64,{base64.b64encode(image).decode()}"{panels}'
+        width = int.from_bytes(image[16:20], "big")  # in a PNG's header
+        kind = ' class="panels"' * (width > PANELS) + f' style="--width:{width}px"'
+        return f'src="data:image/png;base64,{base64.b64encode(image).decode()}"{kind}'
 
     body = re.sub(r'src="figures/([^"]+)\.png"', embed, body)
     body = re.sub(r'href="(\w+)\.md(#[^"]*)?"', r'href="\1.html\2"', body)
@@ -62,7 +69,7 @@ def html(text: str, images: Mapping[str, bytes]) -> str:
 
 def _side_by_side(match: re.Match) -> str:
     """Figures that follow each other, each with its sentence; they share a line where the window is wide."""
-    return '<div class="figures">' + re.sub(_FIGURE, r"<div>\g<0></div>", match[0]) + "</div>"
+    return '<div class="figures">' + re.sub(_EITHER, r"<div>\g<0></div>", match[0]) + "</div>"
 
 
 def _boxed(match: re.Match) -> str:

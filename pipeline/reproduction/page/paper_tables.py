@@ -150,10 +150,11 @@ def _claims(claims: pd.DataFrame, place: str) -> Table:
     def add(text: str, scheduler: str, name: str, write: Write, papers: str = "-") -> None:
         names = [f"{place}_{claim}" for claim in (name, f"{name}_as_in_paper")]
         reply, size = (answer(claims, claim, write) for claim in names)
+        places = anchor(names[0]) + (anchor(names[1]) if size else "")
         if reply:
             lines.append(
                 [
-                    "".join(map(anchor, names)) + text,
+                    places + text,
                     scheduler,
                     papers,
                     reply.measured,
