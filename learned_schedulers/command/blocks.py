@@ -48,10 +48,12 @@ def main(
     unusable = 0
     for path in files:
         try:
-            lines += _lines(path, least, most)
+            lines += [*_lines(path, least, most)]  # all of a file, or nothing
         except (Unreadable, OSError) as error:
             unusable += 1
             print(f"error: {path}: {error}", file=sys.stderr)
+    if unusable == len(files):
+        raise typer.Exit(1)
     text = "".join(f"{line}\n" for line in lines)
     if out is None:
         sys.stdout.write(text)

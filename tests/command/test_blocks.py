@@ -51,6 +51,8 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_go_on(tmp_path: Path
     assert "cut.so: truncated or damaged ELF file" in result.output
     assert "none.o" in result.output and "No such file" in result.output
     assert f",{TINY}," in result.output
+    assert blocks(tmp_path / "dot.c", "--out", tmp_path / "blocks.csv").exit_code == 1
+    assert not (tmp_path / "blocks.csv").exists()
 
 
 @pytest.mark.parametrize("removed", [".comment", ".eh_frame"])
