@@ -91,7 +91,7 @@ def _sources(programs: pd.DataFrame, compilers: pd.DataFrame) -> list[Line]:
     """Each source; if there are several, also all together."""
     sources = programs.groupby("source", sort=True)[_NUMBERS].sum().reset_index()
     named = {
-        line["source"]: _first(sorted({row["compiler"] for row in line.rows}), "; ")
+        line["source"]: _first(sorted({name for row in line.rows for name in row["compiler"].split("; ")}), "; ")
         for line in lines(compilers, ["source"])
     }
     sources = sources.assign(compiler=[named.get(name, "") for name in sources["source"]])
