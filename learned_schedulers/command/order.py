@@ -146,7 +146,7 @@ def main(
     Example, in an empty folder:
 
     \b
-    echo 'int f(int *a, int b) { return a[1] * b + a[2] * a[3]; }' > f.c
+    echo 'double f(double *a, int n) { double s = 0; while (n--) s += a[n] * a[n + 1]; return s; }' > f.c
     gcc -O2 -S f.c && learned-schedulers order f.s -o g.s --for atom --diff && gcc -c g.s
 
     Other calls:

@@ -40,7 +40,7 @@ PRINTED = {  # what an example prints
     "conform": "all checks passed",
     "explain": "page: blocks.html",
     "graph": "<- chosen",
-    "order": "1 blocks",
+    "order": "3 blocks, 1 changed",
     "project": "optimal",
     "split": "largest load",
 }
