@@ -112,7 +112,7 @@ def test_every_file_is_there_and_none_of_yesterday(written: dict[str, bytes]) ->
 
 def test_pages_show_what_was_given(written: dict[str, bytes]) -> None:
     index, corpus = written["index.md"].decode(), written["corpus.md"].decode()
-    assert "| A claim | &gt;= 0.2 | - | - | - | not measured | quick |" in index
+    assert "A claim | &gt;= 0.2 | - | - | - | not measured | quick |" in index
     assert "| parameters (`params.yaml`, canonical JSON) | `" in index and "splits, dependencies `full` | `" in index
     assert "| full | training | 2 | 50.0% | 1.5 | 75.0% |" in corpus
     assert "| qt56 | GCC: (GNU) 4.9.1 | 19 |" in corpus and "| `ingest` |" in corpus
