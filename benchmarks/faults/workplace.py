@@ -9,6 +9,7 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import sys
 import time
 from base64 import urlsafe_b64decode
 from contextlib import closing, suppress
@@ -76,7 +77,7 @@ class Process:
 
 
 class Workplace:
-    """The folders: `reference`, which was run; `case`, the copy that a fault is injected into.
+    """The folders: `reference`, which was run; `clean`, which was not; `case`, the copy that a fault is injected into.
 
     The reference was made at the place of the cases, because MLflow's store holds absolute paths.
     """
@@ -84,23 +85,32 @@ class Workplace:
     def __init__(self, scratch: Path) -> None:
         """Make the copies and run the pipeline; takes a minute or two. Raises AssertionError where a run fails."""
         self.scratch, self.case = scratch, scratch / "case"
-        self.reference = scratch / "reference"
+        self.reference, self.clean = scratch / "reference", scratch / "clean"
         self.case.mkdir(parents=True)
         copy_of_repository(self.case, smallest=True)
         self.commit = _commit()
         shutil.rmtree(self.case / ".git")  # a third of the files, for the provenance alone
+        _copy(self.case, self.clean)
         ended = self.run(SNAKEMAKE, limit=3600)
         assert ended.code == 0, f"the undisturbed run failed: {ended.text[-2000:]}"
         self.seconds = ended.seconds
         self.case.rename(self.reference)
-        _keep_compiled(self.reference)
+        for other in (_ROOT, self.clean):
+            _keep_compiled(self.reference, other)
         self.jobs = jobs(self.reference)
         self.bytes_of_reference = results_of(self.reference)
 
     def fresh(self) -> Path:
         """The case's folder, as a new copy of `reference`."""
+        return self._copied(self.reference)
+
+    def empty(self) -> Path:
+        """The case's folder, as a new copy of `clean`."""
+        return self._copied(self.clean)
+
+    def _copied(self, origin: Path) -> Path:
         shutil.rmtree(self.case, ignore_errors=True)
-        _copy(self.reference, self.case)
+        _copy(origin, self.case)
         return self.case
 
     def start(self, command: list[str], more: dict[str, str] | None = None, name: str = "output") -> Process:
@@ -119,6 +129,11 @@ class Workplace:
 def stage_command(command: str) -> list[str]:
     """A job's command as Snakemake runs it."""
     return ["bash", "-c", _SHELL + command]
+
+
+def python(*arguments: str) -> list[str]:
+    """A command of this Python."""
+    return [sys.executable, *arguments]
 
 
 def jobs(folder: Path) -> list[Job]:
@@ -185,10 +200,10 @@ def _copy(origin: Path, to: Path) -> None:
     shutil.copytree(origin, to, symlinks=True, copy_function=copied)
 
 
-def _keep_compiled(folder: Path) -> None:
-    """Numba's machine code back to the repository that the folder is a copy of: the next call starts warm."""
+def _keep_compiled(folder: Path, to: Path) -> None:
+    """Numba's machine code to another copy of the repository, or to itself: what runs there next starts warm."""
     for compiled in kernels(folder):
-        place = _ROOT / compiled.relative_to(folder)
+        place = to / compiled.relative_to(folder)
         place.parent.mkdir(exist_ok=True)
         shutil.copy2(compiled, place)
 

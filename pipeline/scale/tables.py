@@ -16,7 +16,7 @@ FAULTS = Table(
             ("seed", pa.int64()),  # of the call of the harness
             ("number", pa.int64()),  # of the case in that call
             ("scope", pa.string()),  # run: of the whole tiny DAG | stage: of one of its jobs
-            ("kind", pa.string()),  # of the fault: benchmarks/faults/faults_of_stages.py; earlier also of whole runs
+            ("kind", pa.string()),  # of the fault: benchmarks/faults/faults_of_stages.py, faults_of_runs.py
             ("target", pa.string()),  # the rule that the fault hit; all, where it hit the run
             ("moment", pa.string()),  # when, or which write or file
             # same bytes | refused | silent | half file | no remedy | hang: benchmarks/faults/verdicts.py
