@@ -20,7 +20,7 @@ from learned_schedulers.graphs.devices.number_rates import rates_text
 from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, DeviceName, LinkName
 from learned_schedulers.graphs.devices.timeline import Timeline, timeline
 from learned_schedulers.graphs.plans import summary
-from learned_schedulers.graphs.plans.best import By, Trial, chosen, trials, why_nothing_can_fit
+from learned_schedulers.graphs.plans.best import By, Trial, check_fits, chosen, trials
 from learned_schedulers.graphs.plans.named_module import NamedModule
 from learned_schedulers.graphs.plans.sources import Source, on_cores, on_devices, read_file
 from learned_schedulers.graphs.plans.trace import trace
@@ -253,7 +253,11 @@ def main(
             problem = on_devices(source, devices, device, link, memory, tf32)
             print(_head(model, problem, source, device, link, tf32), flush=True)
         results = trials(problem, seed, source.groups, moves, by)
-        best = _chosen(model, problem, source, results, by)
+        try:
+            check_fits(problem, source.names, source.groups, results)
+            best = chosen(results, by)
+        except ValueError as error:
+            raise ValueError(f"{model}: {error}") from error
         assert best.order is not None and best.placement is not None
         times = timeline(problem, best.order, best.placement)
         print(summary.methods_text(problem, results, best))
@@ -271,21 +275,6 @@ def main(
             with replacing(path, follow=True) as temporary:
                 temporary.write_bytes(contents[name])
             print(f"{name}: {path}")
-
-
-def _chosen(model: str, problem: Problem, source: Source, results: list[Trial], by: By) -> Trial:
-    """The best trial. Raises ValueError, which names the model, if no method, or not the network, has a schedule."""
-    none_fits = all(trial.order is None for trial in results)
-    if none_fits and (proof := why_nothing_can_fit(problem, source.names, source.groups)):
-        raise ValueError(f"{model}: {proof}")
-    try:
-        best = chosen(results, by)
-    except ValueError as error:
-        raise ValueError(f"{model}: {error}") from error
-    if best.order is None:
-        room = f"a device has {problem.memory / 1e9:.6g} GB; give more --memory or more --devices"
-        raise ValueError(f"{model}: no schedule that fits the memory was found: {room}")
-    return best
 
 
 def _check_cores(context: typer.Context, tf32: bool) -> None:

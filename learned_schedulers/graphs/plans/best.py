@@ -146,6 +146,14 @@ def chosen(trials: Sequence[Trial], by: By = "classical") -> Trial:
     return min(trials, key=lambda trial: trial.seconds)
 
 
+def check_fits(problem: Problem, names: Sequence[str], groups: np.ndarray | None, trials: Sequence[Trial]) -> None:
+    """Raise ValueError, with the proof where there is one, if no method has a schedule."""
+    if all(trial.order is None for trial in trials):
+        room = f"a device has {problem.memory / 1e9:.6g} GB; give more --memory or more --devices"
+        proof = why_nothing_can_fit(problem, names, groups)
+        raise ValueError(proof or f"no schedule that fits the memory was found: {room}")
+
+
 def _last_resort(problem: Problem, rng: np.random.Generator, groups: np.ndarray | None) -> list[Trial]:
     """The schedule that annealing of what devices lack finds where no method's fits; none if it fails."""
     schedule = squeezed(problem, np.zeros(len(problem), np.int32), rng, groups)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from learned_schedulers.graphs.devices.simulator import makespans, peaks
 from learned_schedulers.graphs.models.whole_graph.network import WholeGraph, save
 from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph as Settings
 from learned_schedulers.graphs.plans import best
-from learned_schedulers.graphs.plans.best import METHODS, Trial, chosen, trials, united, why_nothing_can_fit
+from learned_schedulers.graphs.plans.best import METHODS, Trial, check_fits, chosen, trials, united, why_nothing_can_fit
 from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
 from tests.graphs.devices import oracle
 from tests.graphs.problems import drawn
@@ -121,7 +122,11 @@ def test_what_fits_nowhere_is_told(memory: float, message: str | None) -> None:
     assert all(trial.order is None and trial.seconds == np.inf and trial.message for trial in results)
     proof = why_nothing_can_fit(chain, ["first", "second", "third", "fourth"])
     assert proof is None if message is None else proof is not None and proof.startswith(message)
-    assert chosen(trials(replace(chain, memory=25.0), 0, moves=5)).seconds == 4.0
+    with pytest.raises(ValueError, match=re.escape(message or "no schedule that fits the memory was found: a device")):
+        check_fits(chain, ["first", "second", "third", "fourth"], None, results)
+    fitting = trials(replace(chain, memory=25.0), 0, moves=5)
+    check_fits(chain, ["first", "second", "third", "fourth"], None, fitting)
+    assert chosen(fitting).seconds == 4.0
 
 
 @pytest.fixture
