@@ -29,4 +29,5 @@ def test_a_trial_that_ends_before_it_begins_is_named(tmp_path: Path) -> None:
 
 
 def test_the_trials_of_this_repository_can_be_read() -> None:
-    assert set(newcomer_trials.read(newcomer_trials.TRIALS)["task"]) == {"own_method"}
+    tasks = set(newcomer_trials.read(newcomer_trials.TRIALS)["task"])
+    assert tasks == {"own_method", "own_project", "own_placement", "changed_setting"}
