@@ -84,7 +84,7 @@ def main(
         if command:
             words = shlex.join([printed, *command])
             raise ValueError(f"--print takes one word; several are put in quotes, as --print {shlex.quote(words)}")
-        from learned_schedulers.wrapper.printed import line
+        from learned_schedulers.command.printed import line
 
         print(line(printed, settings))
         return
@@ -99,8 +99,8 @@ def _refuse_others(context: typer.Context) -> None:
     for name in context.params:
         source = context.get_parameter_source(name)
         if name not in ("report", "page") and source is not None and source.name == "COMMANDLINE":
-            given = names[name] if names[name].startswith("-") else " ".join(context.params[name])
-            raise ValueError(f"--report: it says what was built, however that was asked for; leave {given} out")
+            words = names[name] if names[name].startswith("-") else " ".join(context.params[name])
+            raise ValueError(f"--report: it says what was built, however that was asked for; leave {words} out")
 
 
 def _report(page: Path | None) -> None:
