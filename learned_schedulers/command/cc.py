@@ -115,17 +115,18 @@ def _report(page: Path | None) -> None:
             message += f", or go to the folder in which you have built: the newest record is of {place}"
         raise ValueError(message)
     shown = report(build)
-    try:
-        print(text(shown), flush=True)
-    except BrokenPipeError:  # its reader, as `head`, has read enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    lines = [text(shown)]
     if page is not None:
         from learned_schedulers.files import replacing
         from learned_schedulers.wrapper.report_page import html
 
         with replacing(page, follow=True) as temporary:
             temporary.write_text(html(shown), encoding="utf-8")
-        print(f"page: {page}")
+        lines.append(f"page: {page}")
+    try:
+        print("\n".join(lines), flush=True)
+    except BrokenPipeError:  # its reader, as `head`, has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 __all__ = ["By", "For", "Memory", "main"]

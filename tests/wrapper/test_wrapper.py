@@ -277,7 +277,7 @@ def test_a_makefile_that_moves_its_objects(folder: Path, environment: Mapping[st
     assert build.returncode == 0, build.stderr
     report = called([COMMAND, "cc", "--report"], folder, environment).stdout
     assert "           2  files" in report and "objs/a.o, objs/b.o" in report and "compiler" in report
-    line = f"set -o pipefail; {COMMAND} cc --report | head -1"
+    line = f"set -o pipefail; {COMMAND} cc --report --page p.html | head -1"
     piped = called(["bash", "-c", line], folder, environment)
     assert piped.returncode == 0 and piped.stderr == "" and piped.stdout.count("\n") == 1
     (folder / "empty").mkdir()
