@@ -36,7 +36,7 @@ from tqdm import tqdm
 from benchmarks.own_projects.broken import KINDS
 from benchmarks.publishing import PUBLISHED, publish
 from learned_schedulers.wrapper import settings
-from learned_schedulers.wrapper.report import of_folder
+from learned_schedulers.wrapper.build import of_folder
 from pipeline.lab.rows import Quantity, Row, results, row
 
 HERE = Path(__file__).parent
@@ -117,7 +117,7 @@ def run(name: str, variant: str, work: Path) -> Outcome:
         if code:
             failed = part
             break
-    facts = of_folder(folder, written)
+    facts = of_folder(folder, written).files
     changed = sum(fact.get("statuses", {}).get("changed", 0) for fact in facts)
     blocks = sum(fact.get("blocks", 0) for fact in facts)
     if not failed and not changed and variant not in ("plain", *CONTROLS):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +14,7 @@ from learned_schedulers.command.order import MEMORY, METHOD, PROCESSOR, By, For,
 
 
 def main(
+    context: typer.Context,
     command: Annotated[
         list[str] | None, typer.Argument(metavar="-- COMPILER ARGUMENT...", help="GCC or Clang, as you call it.")
     ] = None,
@@ -33,7 +36,8 @@ def main(
         typer.Option(
             "--print",
             metavar="COMPILER",
-            help="Print what to give a build as its compiler: for GCC its name and -B, which costs the least time.",
+            help="Check compiler, method and processor, and print what to give a build as its compiler: for GCC its "
+            "name and -B, which costs the least time. Several words are put in quotes: 'ccache gcc'.",
         ),
     ] = None,
     report: Annotated[
@@ -66,30 +70,63 @@ def main(
     learned-schedulers cc --report --page report.html
     """
     if report:
-        from learned_schedulers.wrapper.report import html, of_folder, text
-
-        files = of_folder(Path.cwd())
-        if not files:
-            raise ValueError(f"no object below {Path.cwd()} was made by `learned-schedulers cc`; build first")
-        print(text(files))
-        if page is not None:
-            from learned_schedulers.files import replacing
-
-            with replacing(page, follow=True) as temporary:
-                temporary.write_text(html(files, Path.cwd().name), encoding="utf-8")
-            print(f"page: {page}")
+        _refuse_others(context)
+        _report(page)
         return
-    from learned_schedulers.wrapper.compiler import Call, line_for, run
+    if page is not None and not command:
+        raise ValueError(f"--page needs --report: learned-schedulers cc --report --page {page}")
+    from learned_schedulers.wrapper.compiler import Call, run
     from learned_schedulers.wrapper.settings import Settings
 
     confirmation = {None: "auto", True: "yes", False: "no"}[confirm]
     settings = Settings(target, by, memory, seed, confirmation)
     if printed is not None:
-        print(line_for(printed, settings))
+        if command:
+            words = shlex.join([printed, *command])
+            raise ValueError(f"--print takes one word; several are put in quotes, as --print {shlex.quote(words)}")
+        from learned_schedulers.command.printed import line
+
+        print(line(printed, settings))
         return
     if not command:
         raise ValueError("no compiler: write it behind `--`, as in `learned-schedulers cc -- gcc -O2 -c x.c`")
     sys.exit(run(Call(settings, verbose, command)))
+
+
+def _refuse_others(context: typer.Context) -> None:
+    """Raise ValueError for what is typed beside --report and --page."""
+    names = {parameter.name: parameter.opts[0] for parameter in context.command.params}
+    for name in context.params:
+        source = context.get_parameter_source(name)
+        if name not in ("report", "page") and source is not None and source.name == "COMMANDLINE":
+            words = names[name] if names[name].startswith("-") else " ".join(context.params[name])
+            raise ValueError(f"--report: it says what was built, however that was asked for; leave {words} out")
+
+
+def _report(page: Path | None) -> None:
+    """Print the report of the objects below this folder, and write it as a page."""
+    from learned_schedulers.wrapper.build import newest_place, of_folder
+    from learned_schedulers.wrapper.report import report, text
+
+    build = of_folder(Path.cwd())
+    if not build.files:
+        message = f"no object below {Path.cwd()} was made by `learned-schedulers cc`; build first"
+        if place := newest_place():
+            message += f", or go to the folder in which you have built: the newest record is of {place}"
+        raise ValueError(message)
+    shown = report(build)
+    lines = [text(shown)]
+    if page is not None:
+        from learned_schedulers.files import replacing
+        from learned_schedulers.wrapper.report_page import html
+
+        with replacing(page, follow=True) as temporary:
+            temporary.write_text(html(shown), encoding="utf-8")
+        lines.append(f"page: {page}")
+    try:
+        print("\n".join(lines), flush=True)
+    except BrokenPipeError:  # its reader, as `head`, has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 __all__ = ["By", "For", "Memory", "main"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import gc
 import os
+import re
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -54,6 +56,9 @@ class _Verbs(TyperGroup):
         with explained():
             try:
                 return super().invoke(ctx)
+            except typer.BadParameter as error:
+                error.message = _with_near_name(error.message)
+                raise
             except ModuleNotFoundError as error:
                 package = (error.name or "").split(".")[0]
                 if package not in _EXTRAS:
@@ -61,6 +66,14 @@ class _Verbs(TyperGroup):
                 extra = "graphs" if ctx.invoked_subcommand in _OF_GRAPHS else _EXTRAS[package]
                 remedy = f"pip install 'learned-schedulers[{extra}]'"
                 raise ValueError(f"this needs {package}, which is not installed: {remedy}") from error
+
+
+def _with_near_name(message: str) -> str:
+    """What is said of a name that is none of a list, with the name that is nearest."""
+    message = message.removeprefix("Value error, ")
+    match = re.fullmatch(r"'(.*)' is not one of ((?:'\w+'(?:, )?)+)\.", message)
+    near = match and get_close_matches(match[1], match[2].replace("'", "").split(", "), 1, 0.5)
+    return f"{message} Did you mean {near[0]}?" if near else message
 
 
 def _docstring(verb: str) -> str:

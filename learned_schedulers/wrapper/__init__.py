@@ -13,7 +13,7 @@ codes are the compiler's own.
 - `resident.py`: the process that keeps what is slow to import, and serves all jobs of a build
 - `job.py`: orders one text
 - `children.py`: programs that are run and waited for
-- `record.py`: a line for each object; `report.py`: what has become of a project's files
+- `record.py`: a line for each object; `build.py`: which of them count; `report.py`, `report_page.py`: what they became
 
-Only `job.py` imports more than Python's own library: a compiler is called a thousand times in a build.
+Only `job.py` and the page import more than Python's own library: a compiler is called a thousand times in a build.
 """

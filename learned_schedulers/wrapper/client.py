@@ -68,14 +68,19 @@ def ordered(text: bytes, settings: Settings, output: str) -> bytes:
         if not cached:
             _keep(folder, key, facts, new)
     except Exception as error:  # a build never breaks by this
-        reason = f"{type(error).__name__}: {error}"
+        reason = reason_of(error)
         record.say(f"{output}: left alone: {reason}")
         record.add(output, {"failed": reason})
         return text
     record.add(output, facts | {"cached": bool(cached)})
     for fault in facts.get("faults", ()):
-        record.say(f"{output}: {fault}")
+        record.say(f"{output}: {': '.join(fault)}")
     return new
+
+
+def reason_of(error: Exception) -> str:
+    """An error as a record names it: what we say ourselves is a ValueError, and needs no name."""
+    return str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
 
 
 def _cached(folder: str, key: str) -> tuple[Facts, bytes] | None:

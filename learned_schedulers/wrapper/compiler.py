@@ -56,22 +56,6 @@ def parsed(words: Sequence[str]) -> Call | None:
     return Call(settings, verbose, waiting[1:])
 
 
-def line_for(compiler: str, settings: Settings) -> str:
-    """What a build may call in the place of a compiler. GCC needs nothing but its option `-B`."""
-    import shlex
-
-    if understood([compiler, "-c", "x.c"]).road == "gcc":
-        return shlex.join([compiler, "-B", os.path.dirname(program(settings, "as"))])
-    words = [
-        f"--for={settings.target}",
-        f"--by={settings.by}",
-        f"--memory={settings.memory}",
-        f"--seed={settings.seed}",
-    ]
-    words += {"yes": ["--confirm"], "no": ["--no-confirm"]}.get(settings.confirm, [])
-    return shlex.join(["learned-schedulers", "cc", *words, "--", compiler])
-
-
 def main(words: Sequence[str]) -> int:
     """The program that ccache calls before Clang: the name of the settings, then the command."""
     return run(Call(Settings.of_name(words[0]), bool(os.environ.get(VERBOSE)), list(words[1:])))

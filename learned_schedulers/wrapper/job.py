@@ -31,6 +31,7 @@ class Job:
         """Raises ValueError for settings that no method serves."""
         target = of_host() if settings.target == "host" else settings.target
         confirm = settings.confirm == "yes" or (settings.confirm == "auto" and llvm_mca.find() is not None)
+        self._how = {"processor": target, "method": settings.by, "memory": settings.memory, "confirmed": confirm}
         self._orderer = Orderer(
             settings.by,  # type: ignore[arg-type]
             target,  # type: ignore[arg-type]
@@ -40,24 +41,33 @@ class Job:
         )
 
     def __call__(self, text: bytes) -> tuple[Facts, bytes]:
-        """What has become of a text, and the text with its blocks in new orders."""
+        """What has become of a text, and the text with its blocks in new orders.
+
+        Each of its `faults` has a function with lines of the compiler's text, a reason, and a remedy.
+        """
         try:
             document = assembly_file.read(text, "the compiler's text")
         except Unreadable as error:
-            return {"blocks": 0, "faults": [str(error)]}, text
+            return {"source": _source(text), "blocks": 0, "faults": [["the text", str(error), ""]]}, text
         orders = joined([part for _, part in propose(document, self._orderer, processes=1)])  # a build has jobs enough
         new = document.rewritten(orders.as_mapping())
         defects = {fault.place for fault in document.faults if fault.reason.startswith("defect")}
         changes = [change for change in orders.changes if change.place not in defects]
-        faults = [f"{fault.place}: {fault.reason}" for fault in (*document.faults, *orders.faults)]
+        functions = _Functions(text)
+        faults = [
+            [", ".join(filter(None, (functions.at(fault.place), fault.place))), fault.reason, fault.remedy]
+            for fault in (*document.faults, *orders.faults)[:_FAULTS]
+        ]
         return {
             "source": _source(text),
+            "compiler": _compiler(text),
+            "how": self._how,
             "blocks": len(document.blocks),
             "statuses": dict(orders.statuses),
             "before": sum(change.before for change in changes if change.before >= 0),
             "after": sum(change.after for change in changes if change.before >= 0),
-            "functions": _by_function(text, changes),
-            "faults": faults[:_FAULTS],
+            "functions": _by_function(functions, changes),
+            "faults": faults,
         }, new
 
 
@@ -67,16 +77,34 @@ def _source(text: bytes) -> str:
     return match[1].decode(errors="replace") if match else ""
 
 
-def _by_function(text: bytes, changes: list[Change]) -> dict[str, list[int]]:
+def _compiler(text: bytes) -> str:
+    """Its name and version, as it says them: "GCC: (Debian 12.2.0-14) 12.2.0"."""
+    match = re.search(rb'^\t\.ident\t"([^"\n]*)"', text[-4000:], re.MULTILINE)
+    return match[1].decode(errors="replace") if match else ""
+
+
+class _Functions:
+    """Where the functions of a text begin."""
+
+    def __init__(self, text: bytes) -> None:
+        matches = list(_FUNCTION.finditer(text))
+        self._names = [match[1].decode(errors="replace") for match in matches]
+        self._lines = [text.count(b"\n", 0, match.start()) + 1 for match in matches]
+
+    def at(self, place: str) -> str:
+        """The function of the first line of a place; empty if it is in none."""
+        line = re.search(r"\d+", place)
+        number = bisect_right(self._lines, int(line[0])) - 1 if line else -1
+        return self._names[number] if number >= 0 else ""
+
+
+def _by_function(functions: _Functions, changes: list[Change]) -> dict[str, list[int]]:
     """The functions that gain most: cycles of a single pass of their changed blocks, before and after."""
-    names = [(text.count(b"\n", 0, match.start()) + 1, match[1]) for match in _FUNCTION.finditer(text)]
-    lines = [line for line, _ in names]
     before: Counter[str] = Counter()
     after: Counter[str] = Counter()
     for change in changes:
-        number = bisect_right(lines, int(re.findall(r"\d+", change.place)[0])) - 1
-        if number >= 0 and change.before >= 0:
-            name = names[number][1].decode(errors="replace")
+        name = functions.at(change.place)
+        if name and change.before >= 0:
             before[name] += change.before
             after[name] += change.after
     gains = Counter({name: cycles - after[name] for name, cycles in before.items()})

@@ -2,139 +2,280 @@
 
 from __future__ import annotations
 
-import json
+import os
+import textwrap
+import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from html import escape
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from learned_schedulers.wrapper.record import path as path_of_record
-from learned_schedulers.wrapper.record import place_of
+from learned_schedulers.wrapper.build import Build
 
-_FUNCTIONS, _REASONS = 15, 10  # that a report names
+_FUNCTIONS, _REASONS, _NAMES = 15, 10, 3  # that a report names; names of files that a line has
+_WIDTH = 118  # of a terminal's line
 _STATUSES = {
-    "changed": "changed",
-    "best": "without a faster order",
-    "single": "with one legal order",
-    "unsupported": "with an instruction that the model does not know",
-    "unconfirmed": "whose gain llvm-mca does not confirm",
+    "best": ("blocks without a faster order", "no order with fewer cycles was proposed"),
+    "single": ("blocks with one legal order", "their dependencies leave no choice"),
+    "unsupported": ("blocks with an instruction that the model does not know", "they stay as they were"),
+    "unconfirmed": (
+        "blocks whose gain llvm-mca does not confirm",
+        "it simulated the proposed order, once and in a loop, and saw no gain or a loss; they stay as they were",
+    ),
 }
+_REMEDIES = {  # of calls that are left to the compiler alone; elsewhere none is needed
+    "code is made when all is linked (-flto)": "build without -flto",
+    "people have written this assembly": "`learned-schedulers order FILE.s` orders it by itself",
+    "an option is not understood": "leave out -specs, -wrapper and long forms such as --compile",
+    "it is neither GCC nor Clang for x86-64": "name gcc, g++, clang or clang++",
+}
+_FAILED = "`learned-schedulers cc --print COMPILER`, with the same options, says what is missing"
 
 
-def of_folder(folder: Path, path: Path | None = None) -> list[dict[str, Any]]:
-    """The newest record of each object below a folder, by the object's name; of files that are still there.
+class Row(NamedTuple):
+    """A line of the summary."""
 
-    path: the file of records; None: the user's.
-    """
-    path = path or Path(path_of_record())
-    newest: dict[str, dict[str, Any]] = {}
-    if path.exists():
-        with path.open(encoding="utf-8") as file:
-            for line in file:
-                try:
-                    record = json.loads(line)
-                except json.JSONDecodeError:  # a process was killed while it wrote
-                    continue
-                if "text" in record:
-                    record = _of_cache(record)
-                if Path(record["object"]).is_relative_to(folder):
-                    newest[record["object"]] = record
-    return [newest[name] for name in sorted(newest) if Path(name).exists()]  # configure deletes what it tries
+    number: str
+    words: str
+    meaning: str
 
 
-def _of_cache(line: dict[str, str]) -> dict[str, Any]:
-    """What the script records (`script.py`), with what is known of the text that the cache had."""
-    try:
-        facts = json.loads(Path(line["text"]).with_suffix(".json").read_bytes())
-    except (OSError, ValueError):
-        facts = {}
-    return {**facts, "object": place_of(line["object"], facts.get("source", ""), line["folder"]), "cached": True}
+class Function(NamedTuple):
+    """A function with changed blocks: cycles of a single pass of each."""
+
+    name: str
+    source: str
+    objects: str  # the object, or how many have this function with the same cycles
+    before: int
+    after: int
 
 
-def _facts(files: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
-    """The lines of the summary: what, and how much."""
-    ordered = [record for record in files if "blocks" in record]
-    statuses: Counter[str] = Counter()
-    for record in ordered:
-        statuses.update(record.get("statuses", {}))
-    before, after = (sum(record.get(name, 0) for record in ordered) for name in ("before", "after"))
-    facts = [("files", f"{len(ordered):,}"), ("blocks", f"{sum(record['blocks'] for record in ordered):,}")]
-    facts += [(f"blocks {words}", f"{statuses[name]:,}") for name, words in _STATUSES.items() if statuses[name]]
-    if before:
-        facts.append(("predicted cycles of the changed blocks", f"{before:,} -> {after:,} ({after / before - 1:+.1%})"))
-    facts.append(("texts that the cache had", f"{sum(bool(record.get('cached')) for record in ordered):,}"))
-    for name, words in (("passed", "calls left to the compiler alone"), ("failed", "files that could not be ordered")):
-        facts.append((words, f"{sum(name in record for record in files):,}"))
-    return facts
+class Alone(NamedTuple):
+    """Why parts were left alone."""
+
+    reason: str
+    remedy: str
+    files: int
+    places: str  # files, functions and lines of the compiler's text; a few of them
 
 
-def _functions(files: Iterable[dict[str, Any]]) -> list[tuple[str, str, int, int]]:
-    """The functions that gain most: name, source, cycles before and after."""
-    rows = [
-        (name, str(record.get("source", "")), *cycles)
-        for record in files
-        for name, cycles in record.get("functions", {}).items()
-    ]
-    return sorted(rows, key=lambda row: (row[3] - row[2], row[0]))[:_FUNCTIONS]
+class File(NamedTuple):
+    """An object with changed blocks."""
+
+    object: str  # below the report's folder
+    source: str
+    blocks: int
+    changed: int
+    before: int
+    after: int
 
 
-def _reasons(files: Iterable[dict[str, Any]]) -> list[tuple[str, int]]:
-    """Why parts were left alone, and in how many files."""
-    reasons: Counter[str] = Counter()
-    for record in files:
-        faults = {fault.partition(": ")[2] or fault for fault in record.get("faults", [])}
-        reasons.update(faults | {record[name] for name in ("passed", "failed") if name in record})
-    return reasons.most_common(_REASONS)
+class Report(NamedTuple):
+    """What a page or a terminal shows."""
+
+    project: str
+    how: list[tuple[str, str]]  # what the build was asked for: name and value
+    summary: list[Row]
+    functions: list[Function]
+    alone: list[Alone]
+    files: list[File]  # those that gain most come first
+    unchanged: int  # files without a new order
+    commands: list[str]  # that show the orders of a file
 
 
-def text(files: Sequence[dict[str, Any]]) -> str:
-    """The report for a terminal."""
-    lines = [f"{number:>12}  {words}" for words, number in _facts(files)]
-    if functions := _functions(files):
-        lines += ["", "functions that gain most (cycles of their changed blocks, a single pass of each):"]
-        lines += [f"{before:>8,} -> {after:<8,} {name}  {source}" for name, source, before, after in functions]
-    if reasons := _reasons(files):
-        lines += ["", "left alone, and in how many files:"]
-        lines += [f"{count:>12}  {reason}" for reason, count in reasons]
-    return "\n".join(lines)
-
-
-def html(files: Sequence[dict[str, Any]], project: str) -> str:
-    """The report as one page that needs no network."""
-    per_file = [
-        (
-            record.get("source") or record["object"],
+def report(build: Build) -> Report:
+    """The report of a build."""
+    files = [
+        File(
+            _object(record, build.folder),
+            str(record.get("source", "")),
             record.get("blocks", 0),
-            record.get("statuses", {}).get("changed", 0),
+            _changed(record),
             record.get("before", 0),
             record.get("after", 0),
         )
-        for record in files
+        for record in build.files
+        if "blocks" in record
     ]
-    parts = [
-        f"<h1>{escape(project)}: blocks in new orders</h1>",
-        _table(("", ""), _facts(files)),
-        "<h2>Functions that gain most</h2><p>Predicted cycles of their changed blocks, a single pass of each.</p>",
-        _table(("Function", "Source", "Before", "After"), _functions(files)),
-        "<h2>Left alone</h2>",
-        _table(("Reason", "Files"), _reasons(files)),
-        "<h2>Files</h2>",
-        _table(("Source", "Blocks", "Changed", "Cycles before", "Cycles after"), per_file),
-    ]
-    style = (
-        "body{font-family:system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#222}"
-        "table{border-collapse:collapse}td,th{padding:.2rem .8rem;border-bottom:1px solid #ddd;text-align:left}"
-        "td.n{text-align:right;font-variant-numeric:tabular-nums}"
+    changed = sorted((file for file in files if file.changed), key=lambda file: (file.after - file.before, file.object))
+    how = _how(build)
+    return Report(
+        build.folder.name,
+        how,
+        _summary(build),
+        _functions(build)[:_FUNCTIONS],
+        _alone(build),
+        changed,
+        len(files) - len(changed),
+        _commands(build, changed),
     )
-    head = f'<meta charset="utf-8"><title>{escape(project)}</title><style>{style}</style>'
-    return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(parts)}</body></html>\n"
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    def cell(value: object) -> str:
-        return f"<td class='n'>{value:,}</td>" if isinstance(value, int) else f"<td>{escape(str(value))}</td>"
+def _changed(record: dict[str, Any]) -> int:
+    return int(record.get("statuses", {}).get("changed", 0))
 
-    body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in rows)
-    names = "".join(f"<th>{escape(name)}</th>" for name in head)
-    return f"<table><tr>{names}</tr>{body}</table>" if body else "<p>None.</p>"
+
+def _object(record: dict[str, Any], folder: Path) -> str:
+    return os.path.relpath(record["object"], folder)
+
+
+def _how(build: Build) -> list[tuple[str, str]]:
+    """What the texts were ordered by; each value with its number of files if there are several."""
+    values: dict[str, Counter[str]] = {}
+    for record in build.files:
+        if how := record.get("how"):
+            confirmed = "each gain confirmed by llvm-mca" if how["confirmed"] else "gains not confirmed by llvm-mca"
+            named = {"processor": how["processor"], "method": f"{how['method']}, {confirmed}"}
+            named |= {"memory order": how["memory"], "compiler": record.get("compiler") or "unknown"}
+            for name, value in named.items():
+                values.setdefault(name, Counter())[value] += 1
+    times = [os.stat(record["object"]).st_mtime for record in build.files if os.path.exists(record["object"])]
+    dates = [("newest object", time.strftime("%Y-%m-%d %H:%M", time.localtime(max(times))))] if times else []
+    return [
+        *(
+            (name, next(iter(numbers)) if len(numbers) == 1 else "; ".join(f"{v} ({n:,})" for v, n in numbers.items()))
+            for name, numbers in values.items()
+        ),
+        *dates,
+        ("report", f"learned-schedulers {version('learned-schedulers')}, {time.strftime('%Y-%m-%d')}"),
+    ]
+
+
+def _summary(build: Build) -> list[Row]:
+    ordered = [record for record in build.files if "blocks" in record]
+    statuses: Counter[str] = Counter()
+    for record in ordered:
+        statuses.update(record.get("statuses", {}))
+    blocks = sum(record["blocks"] for record in ordered)
+    before, after = (sum(record.get(name, 0) for record in ordered) for name in ("before", "after"))
+    rows = [
+        Row(f"{len(ordered):,}", "files", "objects whose text was read"),
+        Row(f"{blocks:,}", "blocks", "runs of instructions that execute together, first to last"),
+    ]
+    if changed := statuses["changed"]:
+        rows.append(Row(f"{changed:,}", "blocks changed", f"{changed / blocks:.1%} of all: they have a new order"))
+    if before:
+        rows.append(
+            Row(
+                f"{before:,} -> {after:,} ({after / before - 1:+.1%})",
+                "predicted cycles of the changed blocks",
+                f"of these {changed:,} of {blocks:,} blocks alone, by the processor's model: one pass of each, not "
+                "weighted by how often it runs. The run time may not change: measure it",
+            )
+        )
+    rows += [Row(f"{statuses[name]:,}", *words) for name, words in _STATUSES.items() if statuses[name]]
+    cached = sum(bool(record.get("cached")) for record in ordered)
+    passed, failed = (sum(name in record for record in build.files) for name in ("passed", "failed"))
+    rows += [
+        Row(f"{cached:,}", "texts that the cache had", "they were ordered before, and taken as they were"),
+        Row(f"{passed:,}", "calls left to the compiler alone", "for the reasons below" if passed else ""),
+        Row(f"{failed:,}", "files that could not be ordered", "their text stays the compiler's" if failed else ""),
+    ]
+    if build.moved:
+        meaning = f"moved, renamed or deleted since; they are counted: {_names(build.moved, build.folder)}"
+        rows.append(Row(f"{len(build.moved):,}", "objects that do not lie any more where they were written", meaning))
+    if build.uncounted:
+        meaning = f"no file of their names is left, as of what configure tries: {_names(build.uncounted, build.folder)}"
+        rows.append(Row(f"{len(build.uncounted):,}", "objects that are gone and are not counted", meaning))
+    return rows
+
+
+def _names(objects: Sequence[str], folder: Path) -> str:
+    return _some([os.path.relpath(name, folder) for name in objects])
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _NAMES
+    return ", ".join(names[:_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _functions(build: Build) -> list[Function]:
+    """The functions that gain most; a function with equal cycles in several objects once."""
+    objects: dict[tuple[str, str, int, int], list[str]] = {}
+    for record in build.files:
+        for name, (before, after) in record.get("functions", {}).items():
+            key = (name, str(record.get("source", "")), before, after)
+            objects.setdefault(key, []).append(_object(record, build.folder))
+    rows = [
+        Function(name, source, names[0] if len(names) == 1 else f"{len(names)} objects", before, after)
+        for (name, source, before, after), names in objects.items()
+    ]
+    return sorted(rows, key=lambda row: (row.after - row.before, row.name, row.objects))
+
+
+def _alone(build: Build) -> list[Alone]:
+    """Why parts were left alone, and where, by the number of files."""
+    places: dict[tuple[str, str], dict[str, list[str]]] = {}  # reason and remedy -> object -> places in it
+    for record in build.files:
+        name = _object(record, build.folder)
+        faults = [_fault(fault) for fault in record.get("faults", [])]
+        if reason := record.get("passed"):
+            faults.append(("", reason, _REMEDIES.get(reason, "none is needed")))
+        if reason := record.get("failed"):
+            faults.append(("", reason, _FAILED))
+        for where, reason, remedy in faults:
+            places.setdefault((reason, remedy), {}).setdefault(name, []).append(where)
+    rows = [
+        Alone(reason, remedy, len(objects), _some([_placed(name, where) for name, where in objects.items()]))
+        for (reason, remedy), objects in places.items()
+    ]
+    return sorted(rows, key=lambda row: -row.files)[:_REASONS]
+
+
+def _fault(fault: list[str] | str) -> tuple[str, str, str]:
+    """Place, reason, remedy; records of older versions have a text."""
+    if isinstance(fault, str):
+        place, _, reason = fault.rpartition(": ")
+        return place, reason, ""
+    place, reason, remedy = fault
+    return place, reason, remedy
+
+
+def _placed(name: str, places: Sequence[str]) -> str:
+    where = textwrap.shorten(places[0], 60, placeholder=" ...")
+    more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+    return f"{name} ({where}{more})" if where else name
+
+
+def _commands(build: Build, changed: Sequence[File]) -> list[str]:
+    """The lines that show the two orders of each block of the file that gains most."""
+    how = next((record["how"] for record in build.files if record.get("how")), None)
+    if not changed or how is None:
+        return []
+    options = f"--for {how['processor']} --by {how['method']} --memory {how['memory']}"
+    return [
+        f"gcc THE_OPTIONS_OF_YOUR_BUILD -S {changed[0].source or 'FILE.c'} -o before.s",
+        f"learned-schedulers order before.s --dry-run --diff {options}" + " --no-confirm" * (not how["confirmed"]),
+        f"learned-schedulers explain before.s {options} -o explanation.html",
+    ]
+
+
+def text(shown: Report) -> str:
+    """The report for a terminal."""
+    width = max(len(name) for name, _ in shown.how)
+    lines = [f"{shown.project}: blocks in new orders", *(f"  {name:{width}}  {value}" for name, value in shown.how), ""]
+    for number, words, meaning in shown.summary:
+        lines += _wrapped(f"{number:>12}  ", f"{words}: {meaning}" if meaning else words)
+    if shown.functions:
+        lines += ["", "functions that gain most (cycles of their changed blocks, a single pass of each):"]
+        lines += [f"{f.before:>8,} -> {f.after:<8,} {f.name}  {f.source}  ({f.objects})" for f in shown.functions]
+    if shown.alone:
+        lines += ["", "left alone, and in how many files (lines are those of the compiler's assembly, gcc -S):"]
+        for row in shown.alone:
+            lines += _wrapped(f"{row.files:>12}  ", f"{row.reason}; remedy: {row.remedy}" if row.remedy else row.reason)
+            lines += _wrapped(" " * 16, row.places)
+    if shown.commands:
+        lines += ["", "the two orders of each block, of the file that gains most:", *_indented(shown.commands)]
+    return "\n".join(lines)
+
+
+def _wrapped(head: str, words: str) -> list[str]:
+    space = " " * (16 if len(head) > 14 else 14)
+    return textwrap.wrap(
+        words, _WIDTH, initial_indent=head, subsequent_indent=space, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _indented(lines: Iterable[str]) -> list[str]:
+    return [f"  {line}" for line in lines]

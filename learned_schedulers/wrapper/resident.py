@@ -19,14 +19,15 @@ from contextlib import suppress
 from pathlib import Path
 
 from learned_schedulers.files import replacing
-from learned_schedulers.wrapper.client import check_peer, packed, receive, send
+from learned_schedulers.wrapper.client import check_peer, packed, reason_of, receive, send
 from learned_schedulers.wrapper.settings import Settings, cache_folder
 
 IDLE = 60.0  # seconds without work after which a worker ends
 _PATIENCE = 60.0  # seconds in which a job has to send its text
 _MOST_BYTES = 2 << 30  # of the cache
 _MOST_RECORD = 64 << 20  # bytes of the record
-_WARM_UP = b"""\t.file\t"warm.c"
+# A text that calls all that a method needs.
+WARM_UP = b"""\t.file\t"warm.c"
 \t.text
 \t.type\tf, @function
 f:
@@ -70,9 +71,9 @@ def _begin(listener: socket.socket, settings: Settings) -> list[int]:
     job = None
     try:
         job = Job(settings)
-        job(_WARM_UP)
+        job(WARM_UP)
     except Exception as reason:
-        error = f"{type(reason).__name__}: {reason}"
+        error = reason_of(reason)
     listener.listen(1024)
     workers = []
     for _ in os.sched_getaffinity(0):
@@ -110,7 +111,7 @@ def _answer(text: bytes, job: object, error: str) -> bytes:
     try:
         return packed(*job(text))
     except Exception as reason:
-        return json.dumps({"error": f"{type(reason).__name__}: {reason}"}).encode() + b"\n"
+        return json.dumps({"error": reason_of(reason)}).encode() + b"\n"
 
 
 def _trim(folder: Path, most: int) -> None:

@@ -55,6 +55,12 @@ def test_blocks_explain_and_bisect(tmp_path: Path) -> None:
     assert run(tmp_path, "bisect", "f.s", "--for", "atom", "--by", "list", "--test", "true").returncode == 0
 
 
+def test_a_compiler_is_not_printed_for_a_method_that_is_not_installed(tmp_path: Path) -> None:
+    """Otherwise the build goes through, and nothing is ordered."""
+    refused = run(tmp_path, "cc", "--by", "imitator", "--for", "atom", "--print", "gcc")
+    assert refused.returncode == 1 and refused.stdout == "" and "learned-schedulers[learn]" in refused.stderr
+
+
 @pytest.mark.parametrize("by", ["rule", "randomised"])
 def test_projects(tmp_path: Path, by: str) -> None:
     (tmp_path / "j.txt").write_text(_JOBS)

@@ -12,13 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from learned_schedulers.wrapper import assembler, client, record, report, resident, settings
+from learned_schedulers.wrapper import assembler, build, client, record, report, report_page, resident, settings
 from learned_schedulers.wrapper.settings import Settings
 
 TEXT = b'\t.file\t"a.c"\n\t.text\nf:\n\tret\n\t.ident\t"GCC"\n\t.section\t.note.GNU-stack,"",@progbits\n'
 NEW = TEXT.replace(b"\tret", b"\tnop\n\tret")
 FACTS = {"source": "a.c", "blocks": 7, "statuses": {"changed": 2, "best": 5}, "before": 20, "after": 15,
-         "functions": {"<f>": [20, 15]}, "faults": ["line 3: it is inline assembly"]}  # fmt: skip
+         "functions": {"<f>": [20, 15]}, "faults": [["f, line 3", "it is inline assembly", "<none>"]],
+         "compiler": "GCC: 12",
+         "how": {"processor": "atom", "method": "list", "memory": "tso", "confirmed": False}}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -69,9 +71,20 @@ def test_an_answer_that_is_none_leaves_the_text(monkeypatch: pytest.MonkeyPatch)
         assert client.ordered(TEXT, Settings(), "a.o") == TEXT
     assert [line["failed"].partition(":")[0] for line in lines()] == [
         "JSONDecodeError",
-        *["ValueError"] * 2,
+        "this is no answer",
+        "it broke",  # the resident process has named the kind of the error, if that says anything
         "JSONDecodeError",
     ]
+
+
+def test_an_error_is_named_once() -> None:
+    assert client.reason_of(ValueError("say --for atom")) == "say --for atom"
+    assert client.reason_of(ModuleNotFoundError("No module named 'x'")) == "ModuleNotFoundError: No module named 'x'"
+    job = "not callable"
+    answer = resident._answer(b"", job, client.reason_of(ModuleNotFoundError("No module named 'x'")))
+    with pytest.raises(ValueError) as raised:
+        client.unpacked(answer)
+    assert client.reason_of(raised.value) == "ModuleNotFoundError: No module named 'x'"
 
 
 def test_a_message_that_breaks_off_is_an_error() -> None:
@@ -168,31 +181,76 @@ def test_the_cache_is_bounded_and_keeps_what_was_used_last(folders: Path) -> Non
 
 
 def test_the_report_counts_files_blocks_and_reasons(folders: Path) -> None:
-    for name in ("a.o", 'b\u00e9".o', "c.o", "d.o"):
+    for name in ("a.o", 'b\u00e9".o', "c.o", "d.o", "e.o"):
         (folders / name).touch()
     record.add(str(folders / "a.o"), FACTS | {"blocks": 1})  # an older build
     for name in ("a.o", 'b\u00e9".o', "conftest.o"):
         record.add(str(folders / name), FACTS | {"cached": False})
     record.add(str(folders / "c.o"), {"passed": "code is made when all is linked (-flto)"})
-    record.add(str(folders / "d.o"), {"failed": "ValueError: <it broke>"})
+    record.add(str(folders / "d.o"), {"failed": "<it broke>"})
+    record.add(str(folders / "e.o"), FACTS | {"statuses": {"best": 7}, "functions": {}, "before": 0, "after": 0})
     with Path(record.path()).open("a") as file:
         file.write('{"object": "')  # a process was killed
-    files = report.of_folder(folders)
-    printed = report.text(files)
+    shown = report.report(build.of_folder(folders))
+    printed = " ".join(report.text(shown).split())
     for line in (
-        "           2  files",
-        "          14  blocks",
-        "           4  blocks changed",
-        "     40 -> 30 (-25.0%)  predicted cycles of the changed blocks",
-        "           1  calls left to the compiler alone",
-        "           1  files that could not be ordered",
-        "      20 -> 15       <f>  a.c",
-        "           2  it is inline assembly",
-        "           1  code is made when all is linked (-flto)",
+        " 3 files",
+        " 21 blocks",
+        " 4 blocks changed: 19.0% of all",
+        " 40 -> 30 (-25.0%) predicted cycles of the changed blocks: of these 4 of 21 blocks alone",
+        "not weighted by how often it runs",
+        " 1 calls left to the compiler alone",
+        " 1 files that could not be ordered",
+        " 20 -> 15 <f> a.c (2 objects)",
+        " 3 it is inline assembly; remedy: <none> a.o (f, line 3)",
+        " 1 code is made when all is linked (-flto); remedy: build without -flto c.o",
+        "processor atom",
+        "list, gains not confirmed",
+        "compiler GCC: 12",
+        "order before.s --dry-run --diff --for atom --by list --memory tso --no-confirm",
     ):
-        assert line.strip() in printed, printed
-    page = report.html(files, "<project>")
+        assert line in printed, printed
+    assert [file.object for file in shown.files] == ["a.o", 'b\u00e9".o'] and shown.unchanged == 1
+    page = report_page.html(shown._replace(project="<project>"))
     assert "&lt;f&gt;" in page and "<f>" not in page and "<it broke>" not in page and "&lt;project&gt;" in page
+    assert "files without a new order are left out" in page and "-25.0%" in page
+
+
+def test_files_that_gain_most_come_first_and_objects_of_one_source_are_told_apart(folders: Path) -> None:
+    for name, cycles in (("a.o", 19), ("pic/a.o", 12), ("z.o", 3)):
+        (folders / name).parent.mkdir(exist_ok=True)
+        (folders / name).touch()
+        record.add(str(folders / name), FACTS | {"after": cycles, "functions": {"g": [20, cycles]}})
+    shown = report.report(build.of_folder(folders))
+    assert [file.object for file in shown.files] == ["z.o", "pic/a.o", "a.o"]
+    assert [function.objects for function in shown.functions] == ["z.o", "pic/a.o", "a.o"]
+    assert "pic/a.o" in report.text(shown) and '<td class="path">pic/a.o</td>' in report_page.html(shown)
+
+
+def test_objects_that_were_moved_are_counted(folders: Path) -> None:
+    """They lie elsewhere by another name; what is written again to its path is counted once, and tries are not."""
+    (folders / "objs").mkdir()
+    record.add(str(folders / "objs" / "x.o"), FACTS | {"source": "x.c", "blocks": 1})  # an older build
+    record.add(str(folders / "objs" / "x.o"), FACTS | {"source": "x.c"})
+    (folders / "x.lo").touch()
+    for name in ("one", "two"):  # each is written to one path, and moved
+        record.add(str(folders / "part.o"), FACTS | {"source": f"src/{name}.c"})
+        (folders / f"{name}.o").touch()
+    for name in ("ztest123.o", "conftest.o", "CMakeFiles/CMakeTmp/x.o"):
+        record.add(str(folders / name), FACTS | {"source": Path(name).stem + ".c"})
+    read = build.of_folder(folders)
+    assert [Path(name).name for name in read.moved] == ["x.o", "part.o", "part.o"] and len(read.files) == 3
+    assert len(read.uncounted) == 3
+    printed = " ".join(report.text(report.report(read)).split())
+    assert " 3 files" in printed and " 21 blocks" in printed and "objs/x.o" in printed and "ztest123.o" in printed
+    (folders / "objs" / "x.o").touch()
+    assert len(build.of_folder(folders).files) == 3 and len(build.of_folder(folders).moved) == 2
+
+
+def test_records_of_older_versions_are_read(folders: Path) -> None:
+    (folders / "a.o").touch()
+    record.add(str(folders / "a.o"), {"blocks": 7, "faults": ["line 3: it is inline assembly"]})
+    assert "it is inline assembly" in report.text(report.report(build.of_folder(folders)))
 
 
 def test_calling_a_compiler_imports_nothing_slow() -> None:

@@ -229,6 +229,8 @@ def test_objects_are_those_of_the_verb_order(folder: Path, environment: Mapping[
 def test_gcc_needs_nothing_but_an_option(folder: Path, environment: Mapping[str, str]) -> None:
     """The first call orders, the second one takes the text from the cache without Python; both are recorded."""
     printing = [COMMAND, "cc", "--for", "atom", "--by", "list", "--no-confirm", "--print"]
+    first = called([*printing, "gcc -m64"], folder, environment)
+    assert first.stdout.split()[:3] == ["gcc", "-m64", "-B"]
     line = called([*printing, "gcc"], folder, environment).stdout.split()
     assert line[:2] == ["gcc", "-B"] and len(line) == 3
     (folder / "a.c").write_text(SOURCE.replace("* 3", "* 9"))
@@ -244,6 +246,43 @@ def test_gcc_needs_nothing_but_an_option(folder: Path, environment: Mapping[str,
     assert called([*line, "-c", "wrong.c"], folder, environment).returncode == 1
     clang = called([*printing, "clang"], folder, environment).stdout.split()
     assert clang[:2] == ["learned-schedulers", "cc"] and clang[-2:] == ["--", "clang"]
+
+
+def test_what_orders_nothing_is_refused_when_the_compiler_is_printed(
+    folder: Path, environment: Mapping[str, str]
+) -> None:
+    """Nothing is on standard output then, so that CC="$(...)" is empty; the remedy is on standard error."""
+    for words, message in (
+        (["--print", "gccc"], "no program gccc"),
+        (["--print", "gcc -m32"], "not for x86-64"),
+        (["--print", "true"], "neither GCC nor Clang"),
+        (["--print", "gcc", "--", "g++"], "--print 'gcc g++'"),
+        (["--print", "gcc", "--for", "skylake", "--by", "cp_sat"], "--by search"),
+        (["--page", "x.html"], "--page needs --report"),
+        (["--report", "--for", "atom"], "leave --for out"),
+        (["--report", "gcc"], "leave gcc out"),
+    ):
+        result = called([COMMAND, "cc", *words], folder, environment)
+        assert result.returncode == 1 and result.stdout == "" and message in result.stderr, result
+        assert "ValueError" not in result.stderr
+    result = called([COMMAND, "cc", "--for", "zen4", "--print", "gcc"], folder, environment)
+    assert result.returncode == 2 and "Did you mean znver4?" in result.stderr and "Value error" not in result.stderr
+
+
+def test_a_makefile_that_moves_its_objects(folder: Path, environment: Mapping[str, str]) -> None:
+    """The report counts them, and ends quietly if its reader has read enough."""
+    rule = "%.lo: %.c\n\tmkdir -p objs && $(CC) -O2 -fPIC -c $< -o objs/$*.o && mv objs/$*.o $@\n"
+    (folder / "Makefile").write_text(f"all: a.lo b.lo\n{rule}")
+    build = called(["make", f"CC={' '.join(wrapped('gcc'))}"], folder, environment)
+    assert build.returncode == 0, build.stderr
+    report = called([COMMAND, "cc", "--report"], folder, environment).stdout
+    assert "           2  files" in report and "objs/a.o, objs/b.o" in report and "compiler" in report
+    line = f"set -o pipefail; {COMMAND} cc --report --page p.html | head -1"
+    piped = called(["bash", "-c", line], folder, environment)
+    assert piped.returncode == 0 and piped.stderr == "" and piped.stdout.count("\n") == 1
+    (folder / "empty").mkdir()
+    missing = called([COMMAND, "cc", "--report"], folder / "empty", environment).stderr
+    assert "build first" in missing and str(folder) in missing
 
 
 def test_the_assembler_does_not_call_itself_while_gcc_links(folder: Path, environment: Mapping[str, str]) -> None:
@@ -281,7 +320,7 @@ def test_the_cache_has_what_was_ordered_and_a_report_says_it(folder: Path, envir
     report = called([COMMAND, "cc", "--report", "--page", "page.html"], folder, environment)
     assert report.returncode == 0 and "           2  files" in report.stdout, report.stderr
     assert "           1  texts that the cache had" in report.stdout and " g  a.c" in report.stdout
-    assert "<td>g</td>" in (folder / "page.html").read_text()
+    assert ">g</td>" in (folder / "page.html").read_text()
     empty = folder / "empty"
     empty.mkdir()
     assert "build first" in called([COMMAND, "cc", "--report"], empty, environment).stderr
