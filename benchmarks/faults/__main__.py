@@ -38,8 +38,8 @@ def main(
     """Inject faults, judge how each case ends, add the rows and publish the tally; exit code 1 if one ended wrongly."""
     rows = fault_table.publish_all()  # first, so that the table that rows are added to has its provenance
     injected = set(rows.loc[rows["seed"] == seed, ["scope", "number"]].itertuples(index=False, name=None))
-    wanted = [("run", number) for number in range(runs)] + [("stage", number) for number in range(cases)]
-    chosen = _again(only) if only else [case for case in wanted if case not in injected]
+    cases_of_call = [("run", number) for number in range(runs)] + [("stage", number) for number in range(cases)]
+    chosen = _again(only) if only else [case for case in cases_of_call if case not in injected]
     wrong = 0
     if not chosen:
         return
@@ -49,8 +49,8 @@ def main(
         print(f"undisturbed: {place.seconds:.0f} s, {len(place.jobs)} jobs", file=sys.stderr, flush=True)
         of_stages, of_runs = StageFaults(place, library), RunFaults(place)
         for scope, number in chosen:
-            known = of_runs.kinds if scope == "run" else of_stages.kinds
-            allowed = [kind for kind in known if not kinds or kind in kinds.split(";")]
+            kinds_of_scope = of_runs.kinds if scope == "run" else of_stages.kinds
+            allowed = [kind for kind in kinds_of_scope if not kinds or kind in kinds.split(";")]
             kind = allowed[number % len(allowed)]
             began = time.monotonic()
             if scope == "run":
