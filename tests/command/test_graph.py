@@ -194,7 +194,7 @@ def test_go_is_no_worse_than_heft(tmp_path: Path) -> None:
 @pytest.mark.parametrize("count", [0, 1])
 def test_none_and_one_operation(count: int, tmp_path: Path) -> None:
     path = written(tmp_path, [node(7 + i, size=1e6) for i in range(count)], [])
-    out = {name: tmp_path / f"{name}.out" for name in ("split", "trace", "gantt")}
+    out = {name: tmp_path / f"{name}.png" for name in ("split", "trace", "gantt")}
     result = run(path, *(word for name, file in out.items() for word in (f"--{name}", file)))
     assert result.exit_code == 0, result.output
     assert f"{count} operations, 0 edges" in result.stdout
@@ -208,6 +208,29 @@ def test_10_000_parents_of_one_node(tmp_path: Path) -> None:
     )
     result = run(path, "--moves", "10")
     assert result.exit_code == 0 and "10001 operations, 10000 edges" in result.stdout
+
+
+@pytest.mark.parametrize(("ending", "begin"), [(".svg", b"<?xml"), (".PDF", b"%PDF")])
+def test_a_chart_has_the_form_of_its_ending(ending: str, begin: bytes, tmp_path: Path) -> None:
+    path = written(tmp_path, [node(1), node(2)], [edge(1, 2)])
+    charts = [tmp_path / f"{name}{ending}" for name in "ab"]
+    for chart in charts:
+        assert run(path, "--gantt", chart, "--moves", "5").exit_code == 0
+    assert charts[0].read_bytes().startswith(begin) and charts[0].read_bytes() == charts[1].read_bytes()
+    assert "one of .png, .svg, .pdf" in refused(path, "--gantt", tmp_path / "chart.jpeg")
+
+
+def test_it_says_which_operations_a_device_has_and_which_devices_are_idle(tmp_path: Path) -> None:
+    path = written(tmp_path, [node(i) for i in range(3)], [edge(0, 1), edge(1, 2)])
+    lines = run(path, "--devices", "3", "--moves", "5").stdout.splitlines()
+    assert "device 0 has 0 to 2" in lines
+    assert any(line.startswith("devices 1, 2 are idle: --devices 1 ") for line in lines)
+
+
+def test_a_speedup_over_one_device_that_is_too_small_is_told(tmp_path: Path) -> None:
+    path = written(tmp_path, [node(1, size=6e8), node(2, size=6e8)], [edge(1, 2)])
+    [line] = (line for line in run(path, "--moves", "5").stdout.splitlines() if line.startswith("one_device"))
+    assert "it needs 1.2 GB, but a device has 1 GB; speedups are over" in line
 
 
 BAD = {

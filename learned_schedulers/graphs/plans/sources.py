@@ -119,6 +119,10 @@ def read_file(
         return _of_tasks(read_stg(path))
     if path.suffix.lower() == ".json":
         return _of_json(path)
+    module, _, name = str(path).rpartition(".")
+    if not path.exists() and all(part.isidentifier() for part in str(path).split(".")) and module:
+        name = "Class" if name == "py" else name
+        raise ValueError(f"{path}: a class stands behind a colon; write {module}:{name}, with --input")
     raise ValueError(
         f"{path}: this is not a model that can be read; name an ONNX file (.onnx), a workload, a workflow or a task "
         "graph (.json, .stg) or module:Class"
