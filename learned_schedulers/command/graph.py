@@ -17,7 +17,7 @@ from learned_schedulers.command.explained import explained
 from learned_schedulers.command.kernels import announce
 from learned_schedulers.files import replacing
 from learned_schedulers.graphs.devices.number_rates import rates_text
-from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, DeviceName, LinkName
+from learned_schedulers.graphs.devices.settings import DEVICES, DeviceName, Link
 from learned_schedulers.graphs.devices.timeline import timeline
 from learned_schedulers.graphs.plans import summary
 from learned_schedulers.graphs.plans.best import By, check_fits, chosen, trials
@@ -55,7 +55,11 @@ def main(
         ),
     ] = "v100",
     link: Annotated[
-        LinkName, typer.Option(help="Link between any two devices: pcie 12 GB/s, 20 us; nvlink 100 GB/s, 10 us.")
+        str,
+        typer.Option(
+            metavar="[pcie|nvlink|GB/s,us]",
+            help="Link between any two devices: pcie 12 GB/s, 20 us; nvlink 100 GB/s, 10 us; or yours, like 25,5.",
+        ),
     ] = "pcie",
     memory: Annotated[
         float | None,
@@ -217,6 +221,7 @@ def main(
     written. Exit code 2: an option is wrong.
     """
     announce()
+    between = words.link_of(link)
     with explained():
         _check_fusing(context, fuse, plan)
         named = (("gantt", gantt), ("split", split), ("trace", trace_out), ("plan", plan))
@@ -252,8 +257,8 @@ def main(
             problem = running.on_streams(source, device, devices, memory, tf32)
             print(running.head_on_gpu(model, problem, device), flush=True)
         else:
-            problem = on_devices(source, devices, device, link, memory, tf32)
-            print(_head(model, problem, source, device, link, tf32), flush=True)
+            problem = on_devices(source, devices, device, between, memory, tf32)
+            print(_head(model, problem, source, device, link, between, tf32), flush=True)
         results = trials(problem, seed, source.groups, moves, by)
         try:
             check_fits(problem, source.names, source.groups, results)
@@ -361,7 +366,7 @@ def _prepared(
     return running.prepared_file(Path(model), *words.sizes(sizes, inputs), words.numbers(values))
 
 
-def _head(model: str, problem: Problem, source: Source, device: DeviceName, link: LinkName, tf32: bool) -> str:
+def _head(model: str, problem: Problem, source: Source, device: DeviceName, name: str, link: Link, tf32: bool) -> str:
     kind = DEVICES[device]
     profiled = len(source.graph.seconds) == len(problem) > 0
     timed = (
@@ -372,10 +377,10 @@ def _head(model: str, problem: Problem, source: Source, device: DeviceName, link
     bytes_each = source.memory if source.memory is not None else kind.memory_bytes
     room = bytes_each if np.isinf(problem.memory) else problem.memory
     memory = "unlimited memory" if np.isinf(room) else f"{room / 1e9:g} GB"
-    between = source.link or LINKS[link]
+    between = source.link or link
     speed = f"{between.bytes_per_second / 1e9:g} GB/s, {between.seconds * 1e6:g} us"
     edges = len(problem.children.targets)
     return (
         f"{model}: {len(problem)} operations, {edges} edges; {problem.devices} devices of {memory}, {timed}; "
-        f"link {'of the file' if source.link else link} ({speed})\n"
+        f"link {'of the file' if source.link else name} ({speed})\n"
     )

@@ -210,6 +210,19 @@ def test_10_000_parents_of_one_node(tmp_path: Path) -> None:
     assert result.exit_code == 0 and "10001 operations, 10000 edges" in result.stdout
 
 
+def test_a_link_of_your_own_has_its_speed(tmp_path: Path) -> None:
+    path = written(tmp_path, [node(i) for i in range(3)], [edge(0, 2), edge(1, 2)])
+    named, typed = (run(path, "--moves", "5", "--link", link).stdout.splitlines() for link in ("nvlink", "100,10"))
+    assert "link 100,10 (100 GB/s, 10 us)" in typed[0]
+    assert typed[1:] == named[1:]
+    assert "link 25,5 (25 GB/s, 5 us)" in run(path, "--moves", "5", "--link", "25,5").stdout
+
+
+@pytest.mark.parametrize(("typed", "remedy"), [("mine.Net", "write mine:Net,"), ("mine.py", "write mine:Class,")])
+def test_a_class_behind_a_dot_is_told_of_the_colon(typed: str, remedy: str) -> None:
+    assert remedy in refused(typed, "--input", "int64:3,5")
+
+
 @pytest.mark.parametrize(("ending", "begin"), [(".svg", b"<?xml"), (".PDF", b"%PDF")])
 def test_a_chart_has_the_form_of_its_ending(ending: str, begin: bytes, tmp_path: Path) -> None:
     path = written(tmp_path, [node(1), node(2)], [edge(1, 2)])
@@ -265,7 +278,8 @@ def test_bad_files(tmp_path: Path) -> None:
 
 def test_bad_options(tmp_path: Path) -> None:
     assert "'t4', 'v100', 'a100'" in refused(RESNET, "--device", "h9000", code=2)
-    assert "'pcie', 'nvlink'" in refused(RESNET, "--link", "string", code=2)
+    for link in ("string", "25", "25,5,1", "0,5", "nan,5", "inf,5", "25,-1"):
+        assert "'pcie', 'nvlink'" in refused(RESNET, "--link", link, code=2)
     assert "--devices" in refused(RESNET, "--devices", "0", code=2)
     assert "--size batch: write the dimension's name" in refused(RESNET, "--size", "batch")
     assert "--training: for module:Class alone" in refused(RESNET, "--training")

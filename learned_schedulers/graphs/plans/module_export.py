@@ -100,6 +100,7 @@ def _exported(
     entries = [input_of(text) for text in inputs]
     if not entries:
         raise ValueError(f"{named}: a module needs the shapes of its inputs: --input 32,3,224,224, once for each")
+    constructor_of(named)  # raises what is wrong with the words
     try:
         with imported(named) as make, _quiet(), no_fast_paths():
             return attempts(make, entries, variant, way, named)

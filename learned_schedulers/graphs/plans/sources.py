@@ -66,7 +66,7 @@ def on_devices(
     source: Source,
     devices: int | None = None,
     device: DeviceName = "v100",
-    link: LinkName = "pcie",
+    link: LinkName | Link = "pcie",
     memory: float | None = None,
     tf32: bool = False,
 ) -> Problem:
@@ -80,7 +80,7 @@ def on_devices(
     problem = problem_of(
         source.graph, devices or source.devices, DEVICES[device], room, rates, source.shared, source.results
     )
-    return linked(problem, source.link or LINKS[link]).mean
+    return linked(problem, source.link or (link if isinstance(link, Link) else LINKS[link])).mean
 
 
 def on_cores(source: Source, core: Core, devices: int, memory: float | None = None) -> Problem:
@@ -119,10 +119,6 @@ def read_file(
         return _of_tasks(read_stg(path))
     if path.suffix.lower() == ".json":
         return _of_json(path)
-    module, _, name = str(path).rpartition(".")
-    if not path.exists() and all(part.isidentifier() for part in str(path).split(".")) and module:
-        name = "Class" if name == "py" else name
-        raise ValueError(f"{path}: a class stands behind a colon; write {module}:{name}, with --input")
     raise ValueError(
         f"{path}: this is not a model that can be read; name an ONNX file (.onnx), a workload, a workflow or a task "
         "graph (.json, .stg) or module:Class"

@@ -127,7 +127,7 @@ def test_the_example_of_the_docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     words = ["mine:Network", "--input", "256,4096", "--devices", "2", "--moves", "5", "--split", "split.json"]
     assert CliRunner().invoke(app, ["graph", *words]).exit_code == 0
     names: dict[str, Any] = {}
-    exec(code, names)
+    exec(code, names)  # noqa: S102
     assert names["scores"].shape == (256, 8)
     monkeypatch.delitem(sys.modules, "mine")
 
