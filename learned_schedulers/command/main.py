@@ -68,11 +68,11 @@ class _Verb(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Refuses an option that stands twice, of which click would take the last."""
-        *_, given = self.make_parser(ctx).parse_args(list(args))  # a parameter for each time that it stands there
+        *_, options = self.make_parser(ctx).parse_args(list(args))  # a parameter for each time that it stands there
         for option in self.params:
             alone = option.param_type_name == "option" and not (option.multiple or option.is_flag)
-            if alone and given.count(option) > 1:
-                ctx.fail(f"{option.opts[0]} stands {given.count(option)} times, but takes one value; give it once")
+            if alone and options.count(option) > 1:
+                ctx.fail(f"{option.opts[0]} stands {options.count(option)} times, but takes one value; give it once")
         return super().parse_args(ctx, args)
 
 
