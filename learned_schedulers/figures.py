@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib import rc_context
@@ -37,6 +37,15 @@ def render(figure: Figure) -> bytes:
         figure.savefig(drawn, format="png", metadata={"Software": None})
     Image.open(drawn).convert("RGB").quantize(dither=Image.Dither.NONE).save(small, "png", optimize=True)
     return small.getvalue()
+
+
+def vectors(figure: Figure, form: Literal["svg", "pdf"]) -> bytes:
+    """The figure without date or program version, as vectors."""
+    drawn = io.BytesIO()
+    undated = {"Date": None} if form == "svg" else {"CreationDate": None}
+    with rc_context(_STYLE | {"svg.hashsalt": "learned-schedulers"}):
+        figure.savefig(drawn, format=form, metadata=undated)
+    return drawn.getvalue()
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,21 +11,21 @@ import typer
 
 from learned_schedulers.command import fuse as fusing
 from learned_schedulers.command import graph_files as words
+from learned_schedulers.command import graph_outputs as outputs
 from learned_schedulers.command import graph_run as running
 from learned_schedulers.command.explained import explained
 from learned_schedulers.command.kernels import announce
 from learned_schedulers.files import replacing
 from learned_schedulers.graphs.devices.number_rates import rates_text
-from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, DeviceName, LinkName
-from learned_schedulers.graphs.devices.timeline import Timeline, timeline
+from learned_schedulers.graphs.devices.settings import DEVICES, DeviceName, Link
+from learned_schedulers.graphs.devices.timeline import timeline
 from learned_schedulers.graphs.plans import summary
-from learned_schedulers.graphs.plans.best import By, Trial, check_fits, chosen, trials
+from learned_schedulers.graphs.plans.best import By, check_fits, chosen, trials
 from learned_schedulers.graphs.plans.named_module import NamedModule
 from learned_schedulers.graphs.plans.sources import Source, on_cores, on_devices, read_file
-from learned_schedulers.graphs.plans.trace import trace
 from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.graphs.read.cost_rules import unpriced_text
-from learned_schedulers.graphs.read.workloads import MOST_DEVICES, split_of
+from learned_schedulers.graphs.read.workloads import MOST_DEVICES
 from learned_schedulers.graphs.run.core import measured, use_all_instructions
 
 _FUSING = {"model", "size", "input", "training", "seed", "fuse", "plan"}  # parameters that work with --fuse
@@ -51,12 +50,16 @@ def main(
     device: Annotated[
         Literal["t4", "v100", "a100", "h100", "h200", "cpu"],
         typer.Option(
-            help="Kind of the devices; a workload has its own times. cpu: cores of this machine, which share its "
-            "memory; their rates are measured first, in seconds, so that two calls may differ."
+            help="Kind of the devices, which are all equal; a workload has its own times. cpu: cores of this machine, "
+            "which share its memory; their rates are measured first, in seconds, so that two calls may differ."
         ),
     ] = "v100",
     link: Annotated[
-        LinkName, typer.Option(help="Link between any two devices: pcie 12 GB/s, 20 us; nvlink 100 GB/s, 10 us.")
+        str,
+        typer.Option(
+            metavar="[pcie|nvlink|GB/s,us]",
+            help="Link between any two devices: pcie 12 GB/s, 20 us; nvlink 100 GB/s, 10 us; or yours, like 25,5.",
+        ),
     ] = "pcie",
     memory: Annotated[
         float | None,
@@ -128,7 +131,10 @@ def main(
         int, typer.Option(min=0, help="Seed of all random draws; the same seed gives the same schedule.")
     ] = 0,
     gantt: Annotated[
-        Path | None, typer.Option(help="PNG file to write: a chart of the best schedule and of one device.")
+        Path | None,
+        typer.Option(
+            help="PNG, SVG or PDF file to write, by its ending: a chart of the best schedule and of one device."
+        ),
     ] = None,
     split: Annotated[
         Path | None, typer.Option(help="JSON file to write: the placement, in the form of Tarnawski et al. 2020.")
@@ -215,11 +221,12 @@ def main(
     written. Exit code 2: an option is wrong.
     """
     announce()
+    between = words.link_of(link)
     with explained():
         _check_fusing(context, fuse, plan)
-        outputs = (("gantt", gantt), ("split", split), ("trace", trace_out), ("plan", plan))
-        files = {name: path for name, path in outputs if path}
-        _check_outputs(model, files)
+        named = (("gantt", gantt), ("split", split), ("trace", trace_out), ("plan", plan))
+        files = {name: path for name, path in named if path}
+        outputs.check(model, files)
         options = _module_options(context, training, loss, optimizer, attention, costs, fuse)
         if device == "cpu":
             _check_cores(context, tf32)
@@ -250,8 +257,8 @@ def main(
             problem = running.on_streams(source, device, devices, memory, tf32)
             print(running.head_on_gpu(model, problem, device), flush=True)
         else:
-            problem = on_devices(source, devices, device, link, memory, tf32)
-            print(_head(model, problem, source, device, link, tf32), flush=True)
+            problem = on_devices(source, devices, device, between, memory, tf32)
+            print(_head(model, problem, source, device, link, between, tf32), flush=True)
         results = trials(problem, seed, source.groups, moves, by)
         try:
             check_fits(problem, source.names, source.groups, results)
@@ -263,6 +270,7 @@ def main(
         print(summary.methods_text(problem, results, best))
         print()
         print(summary.devices_text(problem, best.order, best.placement, times))
+        print(summary.places_text(best.placement, problem.devices, source.names))
         if device == "cpu":
             seconds = running.predicted(source, problem, core, best, runtime, options.get("optimizer"))
             running.tell_fastest(seconds, runtime, training, options.get("optimizer"))
@@ -270,11 +278,17 @@ def main(
             seconds = running.predicted_on_gpu(problem, best)
         if runnable:
             running.run(runnable, problem, best, seconds)
-        contents = {name: _content(name, problem, source, best, times) for name in files}
+        place = "cores" if device == "cpu" else f"{device}, {'streams' if runnable else f'link {link}'}"
+        heading = f"{model} on {problem.devices} {place}"
+        contents = {
+            name: outputs.content(name, problem, source, best, times, heading, path) for name, path in files.items()
+        }
         for name, path in files.items():
             with replacing(path, follow=True) as temporary:
                 temporary.write_bytes(contents[name])
             print(f"{name}: {path}")
+        if training and split:
+            print(outputs.note_on_step(source.graph.kinds))
 
 
 def _check_cores(context: typer.Context, tf32: bool) -> None:
@@ -303,16 +317,6 @@ def _to_compile(model: str, inputs: list[str], training: bool) -> NamedModule:
     if any("=" in text for text in inputs):
         raise ValueError("--fuse compiles module:Class with inputs by position; leave out their names")
     return NamedModule(model, tuple(inputs), training)
-
-
-def _check_outputs(model: str, files: dict[str, Path]) -> None:
-    """Raises ValueError if two files to write are the same, or if one of them is the model."""
-    for name, path in files.items():
-        used = [model, *(str(output) for key, output in files.items() if key != name)]
-        if any(path.resolve() == Path(file).resolve() for file in used):
-            raise ValueError(f"--{name} {path}: another file has this name; choose a different name")
-        if path.is_dir():
-            raise ValueError(f"--{name} {path}: this is a folder; name a file in it")
 
 
 def _is_module(model: str) -> bool:
@@ -362,7 +366,7 @@ def _prepared(
     return running.prepared_file(Path(model), *words.sizes(sizes, inputs), words.numbers(values))
 
 
-def _head(model: str, problem: Problem, source: Source, device: DeviceName, link: LinkName, tf32: bool) -> str:
+def _head(model: str, problem: Problem, source: Source, device: DeviceName, name: str, link: Link, tf32: bool) -> str:
     kind = DEVICES[device]
     profiled = len(source.graph.seconds) == len(problem) > 0
     timed = (
@@ -373,27 +377,10 @@ def _head(model: str, problem: Problem, source: Source, device: DeviceName, link
     bytes_each = source.memory if source.memory is not None else kind.memory_bytes
     room = bytes_each if np.isinf(problem.memory) else problem.memory
     memory = "unlimited memory" if np.isinf(room) else f"{room / 1e9:g} GB"
-    between = source.link or LINKS[link]
+    between = source.link or link
     speed = f"{between.bytes_per_second / 1e9:g} GB/s, {between.seconds * 1e6:g} us"
     edges = len(problem.children.targets)
     return (
         f"{model}: {len(problem)} operations, {edges} edges; {problem.devices} devices of {memory}, {timed}; "
-        f"link {'of the file' if source.link else link} ({speed})\n"
+        f"link {'of the file' if source.link else name} ({speed})\n"
     )
-
-
-def _content(name: str, problem: Problem, source: Source, best: Trial, times: Timeline) -> bytes:
-    """Content of an output file."""
-    assert best.order is not None and best.placement is not None
-    if name == "split":
-        nodes = source.listed
-        return split_of(nodes.ids, best.placement[nodes.owners], problem.devices, nodes.names).encode()
-    if name == "trace":
-        return trace(times, source.names, source.graph.kinds).encode()
-    from learned_schedulers.figures import render
-    from learned_schedulers.graphs.plans.gantt import gantt  # slow to import: pandas and matplotlib
-
-    alone = replace(problem, devices=1)
-    order, placement = np.arange(len(problem), dtype=np.int32), np.zeros(len(problem), np.int32)
-    panels = {f"best ({best.method})": times, "one device": timeline(alone, order, placement)}
-    return render(gantt(panels, problem.bound))

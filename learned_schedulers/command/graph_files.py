@@ -1,13 +1,24 @@
-"""What `graph` takes for an ONNX file: sizes of dimensions and inputs, numbers of inputs."""
+"""What `graph` takes for an ONNX file: sizes of dimensions and inputs, numbers of inputs; and the words of --link."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+import typer
+
+from learned_schedulers.graphs.devices.settings import LINKS, Link
+
+_ENDINGS = ("onnx", "json", "stg")  # of files
+
 
 def check(model: str, options: dict[str, Any]) -> None:
-    """Raises ValueError for options that a file does not have."""
+    """Raises ValueError for options that a file does not have, and for a class with a dot before its name."""
+    module, _, name = model.rpartition(".")
+    if name.lower() not in _ENDINGS and module and all(part.isidentifier() for part in model.split(".")):
+        name = "Class" if name == "py" else name
+        raise ValueError(f"{model}: a class stands behind a colon; write {module}:{name}, with --input")
     of_files = {"in_parts", "attention"} if model.lower().endswith(".onnx") else {"in_parts"}
     if unfit := [name for name in options if name not in of_files]:
         listed = ", ".join(f"--{name}" for name in unfit)
@@ -24,6 +35,25 @@ def sizes(words: Iterable[str], inputs: Iterable[str]) -> tuple[dict[str, int], 
             raise ValueError(f"--size {text}: write the dimension's name and an integer above 0, like batch=8")
         dimensions[name] = int(number)
     return dimensions, dict(_shape_of(text) for text in inputs)
+
+
+def link_of(text: str) -> Link:
+    """A link by its name, or `25,5`: gigabytes per second, and microseconds of each transfer.
+
+    Raises typer.BadParameter for what is neither.
+    """
+    for name, link in LINKS.items():
+        if text == name:
+            return link
+    try:
+        speed, delay = map(float, text.split(","))
+        if not 0 < speed < np.inf or not 0 <= delay < np.inf:
+            raise ValueError
+    except ValueError as error:
+        listed = ", ".join(map(repr, LINKS))
+        remedy = f"write one of {listed}, or GB/s and microseconds, like 25,5"
+        raise typer.BadParameter(f"--link {text}: {remedy}") from error
+    return Link(bytes_per_second=speed * 1e9, seconds=delay * 1e-6)
 
 
 def numbers(words: Iterable[str]) -> dict[str, float]:

@@ -76,6 +76,19 @@ def _with_near_name(message: str) -> str:
     return f"{message} Did you mean {near[0]}?" if near else message
 
 
+class _Verb(TyperCommand):
+    """A verb whose options of one value are given at most once."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuses an option that stands twice, of which click would take the last."""
+        *_, options = self.make_parser(ctx).parse_args(list(args))  # a parameter for each time that it stands there
+        for option in self.params:
+            alone = option.param_type_name == "option" and not (option.multiple or option.is_flag)
+            if alone and options.count(option) > 1:
+                ctx.fail(f"{option.opts[0]} stands {options.count(option)} times, but takes one value; give it once")
+        return super().parse_args(ctx, args)
+
+
 def _docstring(verb: str) -> str:
     """What a verb does, from its file, which is not imported."""
     module = ast.parse(Path(__file__).with_name(f"{verb}.py").read_bytes())
@@ -86,7 +99,7 @@ def _docstring(verb: str) -> str:
 def _command(verb: str) -> Any:
     """The command of a verb with all its options."""
     alone = typer.Typer(rich_markup_mode=None, add_completion=False)
-    alone.command(verb)(import_module(f"learned_schedulers.command.{verb}").main)
+    alone.command(verb, cls=_Verb)(import_module(f"learned_schedulers.command.{verb}").main)
     return typer.main.get_command(alone)
 
 

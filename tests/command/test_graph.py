@@ -194,7 +194,7 @@ def test_go_is_no_worse_than_heft(tmp_path: Path) -> None:
 @pytest.mark.parametrize("count", [0, 1])
 def test_none_and_one_operation(count: int, tmp_path: Path) -> None:
     path = written(tmp_path, [node(7 + i, size=1e6) for i in range(count)], [])
-    out = {name: tmp_path / f"{name}.out" for name in ("split", "trace", "gantt")}
+    out = {name: tmp_path / f"{name}.png" for name in ("split", "trace", "gantt")}
     result = run(path, *(word for name, file in out.items() for word in (f"--{name}", file)))
     assert result.exit_code == 0, result.output
     assert f"{count} operations, 0 edges" in result.stdout
@@ -208,6 +208,42 @@ def test_10_000_parents_of_one_node(tmp_path: Path) -> None:
     )
     result = run(path, "--moves", "10")
     assert result.exit_code == 0 and "10001 operations, 10000 edges" in result.stdout
+
+
+def test_a_link_of_your_own_has_its_speed(tmp_path: Path) -> None:
+    path = written(tmp_path, [node(i) for i in range(3)], [edge(0, 2), edge(1, 2)])
+    named, typed = (run(path, "--moves", "5", "--link", link).stdout.splitlines() for link in ("nvlink", "100,10"))
+    assert "link 100,10 (100 GB/s, 10 us)" in typed[0]
+    assert typed[1:] == named[1:]
+    assert "link 25,5 (25 GB/s, 5 us)" in run(path, "--moves", "5", "--link", "25,5").stdout
+
+
+@pytest.mark.parametrize(("typed", "remedy"), [("mine.Net", "write mine:Net,"), ("mine.py", "write mine:Class,")])
+def test_a_class_behind_a_dot_is_told_of_the_colon(typed: str, remedy: str) -> None:
+    assert remedy in refused(typed, "--input", "int64:3,5")
+
+
+@pytest.mark.parametrize(("ending", "begin"), [(".svg", b"<?xml"), (".PDF", b"%PDF")])
+def test_a_chart_has_the_form_of_its_ending(ending: str, begin: bytes, tmp_path: Path) -> None:
+    path = written(tmp_path, [node(1), node(2)], [edge(1, 2)])
+    charts = [tmp_path / f"{name}{ending}" for name in "ab"]
+    for chart in charts:
+        assert run(path, "--gantt", chart, "--moves", "5").exit_code == 0
+    assert charts[0].read_bytes().startswith(begin) and charts[0].read_bytes() == charts[1].read_bytes()
+    assert "one of .png, .svg, .pdf" in refused(path, "--gantt", tmp_path / "chart.jpeg")
+
+
+def test_it_says_which_operations_a_device_has_and_which_devices_are_idle(tmp_path: Path) -> None:
+    path = written(tmp_path, [node(i) for i in range(3)], [edge(0, 1), edge(1, 2)])
+    lines = run(path, "--devices", "3", "--moves", "5").stdout.splitlines()
+    assert "device 0 has 0 to 2" in lines
+    assert any(line.startswith("devices 1, 2 are idle: --devices 1 ") for line in lines)
+
+
+def test_a_speedup_over_one_device_that_is_too_small_is_told(tmp_path: Path) -> None:
+    path = written(tmp_path, [node(1, size=6e8), node(2, size=6e8)], [edge(1, 2)])
+    [line] = (line for line in run(path, "--moves", "5").stdout.splitlines() if line.startswith("one_device"))
+    assert "it needs 1.2 GB, but a device has 1 GB; speedups are over" in line
 
 
 BAD = {
@@ -242,7 +278,8 @@ def test_bad_files(tmp_path: Path) -> None:
 
 def test_bad_options(tmp_path: Path) -> None:
     assert "'t4', 'v100', 'a100'" in refused(RESNET, "--device", "h9000", code=2)
-    assert "'pcie', 'nvlink'" in refused(RESNET, "--link", "string", code=2)
+    for link in ("string", "25", "25,5,1", "0,5", "nan,5", "inf,5", "25,-1"):
+        assert "'pcie', 'nvlink'" in refused(RESNET, "--link", link, code=2)
     assert "--devices" in refused(RESNET, "--devices", "0", code=2)
     assert "--size batch: write the dimension's name" in refused(RESNET, "--size", "batch")
     assert "--training: for module:Class alone" in refused(RESNET, "--training")

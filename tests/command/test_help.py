@@ -108,3 +108,25 @@ def test_other_calls_name_verbs_and_options_that_exist() -> None:
                 named += len(options)
                 assert options <= defined, f"{line}: no option {options - defined}"
     assert named > 30
+
+
+@pytest.mark.parametrize(
+    ("verb", "option", "values"),
+    [
+        ("graph", "--device", ("v100", "t4")),
+        ("order", "--seed", ("1", "1")),
+        ("split", "--seed", ("1", "2")),
+    ],
+)
+def test_an_option_of_one_value_that_stands_twice_is_refused(verb: str, option: str, values: tuple[str, str]) -> None:
+    """The last one won, without a word."""
+    words = [word for value in values for word in (option, value)]
+    result = CliRunner().invoke(app, [verb, "nothing.json", *words])
+    assert result.exit_code == 2
+    assert f"{option} stands 2 times" in result.stderr and "give it once" in result.stderr
+
+
+def test_a_repeatable_option_and_a_flag_may_stand_twice() -> None:
+    words = ["--size", "a=1", "--size", "b=2", "--training", "--training"]
+    result = CliRunner().invoke(app, ["graph", "nothing.json", *words])
+    assert "stands" not in result.stderr

@@ -38,3 +38,15 @@ def test_bars_are_operations() -> None:
 def test_equal_schedules_give_equal_bytes_and_none_an_empty_chart() -> None:
     assert render(gantt({"a": drawn_schedule(3)})) == render(gantt({"a": drawn_schedule(3)}))
     assert render(gantt({"a": drawn_schedule(0, 0)}, bound=0.0)).startswith(b"\x89PNG")
+
+
+def test_a_wide_bar_has_its_name_and_the_chart_its_heading_and_a_legend_of_transfers() -> None:
+    schedule = drawn_schedule(0)
+    names = [f"layer.{i} (addmm)" for i in range(12)]
+    figure = gantt({"best": schedule}, 1.0, "mine:Network on 3 v100", names)
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    assert texts and set(texts) <= {name.removesuffix(" (addmm)") for name in names}
+    assert figure.get_suptitle() == "mine:Network on 3 v100"
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["transfer, until it arrives", "lower bound"]
+    longest = gantt({"best": schedule}, 1.0, "", ["n" * 200] * 12)
+    assert not longest.axes[0].texts

@@ -1,7 +1,8 @@
 """The best schedule that fast methods find on the user's link.
 
 All methods but HEFT and GO propose schedules without knowledge of transfers; the best proposal of each on the link
-counts. Annealing starts from the best schedule of all classical methods.
+counts. Annealing starts from the best schedule of all classical methods; where its better ones do not fit the memory,
+it goes on with what devices lack as a penalty.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from typing import Any, Literal
 import numpy as np
 
 from learned_schedulers.files import printable
-from learned_schedulers.graphs.devices.simulator import makespans
+from learned_schedulers.graphs.devices.simulator import makespans, peaks
 from learned_schedulers.graphs.devices.targets import Target, proxy
 from learned_schedulers.graphs.method_settings import graph_entry
 from learned_schedulers.graphs.methods import Budget, make
 from learned_schedulers.graphs.methods.annealing import annealed
 from learned_schedulers.graphs.methods.rules.ordering import ordered
 from learned_schedulers.graphs.methods.rules.repair import fits, repaired
-from learned_schedulers.graphs.methods.rules.squeeze import squeezed
+from learned_schedulers.graphs.methods.rules.squeeze import hastened, squeezed
 from learned_schedulers.graphs.models import SHIPPED
 from learned_schedulers.graphs.models.whole_graph import SHIPPED as SHIPPED_GO
 from learned_schedulers.graphs.problems.problem import Problem
@@ -87,7 +88,8 @@ def trials(
         inputs = {"target": target} | ({"weights": _WEIGHTS[method]} if method in _WEIGHTS else {})
         with _one_thread() if method in NETWORKS else nullcontext():
             proposals = make(settings, inputs).propose(without, np.random.default_rng([seed, number]), budget)
-        trial = _best(method, problem, proposals.orders, proposals.placements, groups, proposals.message)
+        message = _lack_of_one(problem) if method == "one_device" else proposals.message
+        trial = _best(method, problem, proposals.orders, proposals.placements, groups, message)
         if method == "go":  # it knows no groups: united, its schedule may be worse than HEFT's, from which it starts
             trial = min(trial, replace(results[-1], method="go"), key=lambda each: each.seconds)
         results.append(trial)
@@ -105,12 +107,16 @@ def trials(
         return results
     temperatures = start.seconds * np.geomspace(_HOT, _COLD, moves)
     rng = np.random.default_rng([seed, len(METHODS[by])])
-    _, orders, placements = annealed(
+    costs, orders, placements = annealed(
         target, start.order, start.placement, start.seconds, temperatures, rng, _ANNEALED, groups
     )
     trial = _best("annealing", problem, orders, placements, groups, "")
     if trial.seconds > start.seconds:  # only what does not fit the memory is better
         trial = replace(start, method="annealing")
+    if costs.min() < trial.seconds and not np.isinf(problem.memory):  # annealing looks at time alone, and left the room
+        assert trial.placement is not None
+        if within := hastened(problem, trial.placement, trial.seconds, rng, groups, moves):
+            trial = Trial("annealing", *within)
     return [*results, trial]
 
 
@@ -152,6 +158,13 @@ def check_fits(problem: Problem, names: Sequence[str], groups: np.ndarray | None
         room = f"a device has {problem.memory / 1e9:.6g} GB; give more --memory or more --devices"
         proof = why_nothing_can_fit(problem, names, groups)
         raise ValueError(proof or f"no schedule that fits the memory was found: {room}")
+
+
+def _lack_of_one(problem: Problem) -> str:
+    """What one device lacks for the whole graph."""
+    n = len(problem)
+    need = peaks(problem, np.arange(n, dtype=np.int32), np.zeros(n, np.int32))[0]
+    return f"it needs {need / 1e9:.4g} GB, but a device has {problem.memory / 1e9:.4g} GB"
 
 
 def _last_resort(problem: Problem, rng: np.random.Generator, groups: np.ndarray | None) -> list[Trial]:

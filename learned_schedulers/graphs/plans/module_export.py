@@ -40,6 +40,7 @@ from learned_schedulers.graphs.read.node_costs import UNKNOWN_STEPS, Prices
 from learned_schedulers.graphs.read.own_costs import read_costs
 
 _UNFIT = "this torchvision was built for another torch: install both from one place, both for CPUs or both for GPUs"
+_PACKAGES = ("torchvision", "timm", "transformers")
 _EXTRA = "pip install 'learned-schedulers[models]' brings torchvision, timm and transformers"
 _PART = 2**24  # bytes of a tensor from which on the machine's memory is looked at
 
@@ -99,11 +100,13 @@ def _exported(
     entries = [input_of(text) for text in inputs]
     if not entries:
         raise ValueError(f"{named}: a module needs the shapes of its inputs: --input 32,3,224,224, once for each")
+    constructor_of(named)  # raises what is wrong with the words
     try:
         with imported(named) as make, _quiet(), no_fast_paths():
             return attempts(make, entries, variant, way, named)
     except ImportError as error:
-        raise ValueError(f"{named}: it cannot be imported: {error}; {_EXTRA}") from error
+        hint = f"; {_EXTRA}" if (error.name or "").split(".")[0] in _PACKAGES else ""
+        raise ValueError(f"{named}: it cannot be imported: {error}{hint}") from error
     except Exception as error:  # the user's code, or torch because of it, may raise anything
         reason = f"{error}; {_UNFIT}" if "torchvision::" in str(error) else cause_and_remedy(error)
         raise ValueError(f"{named}: torch cannot export it: {reason}") from error

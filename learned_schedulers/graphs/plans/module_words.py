@@ -6,11 +6,15 @@ import ast
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import reduce
+from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 Value = TypeVar("Value")
+
+
+_VAGUE = {"int": "int64 (what torch.tensor makes of whole numbers) or int32", "float": "float32", "double": "float64"}
 
 
 class Constructor(NamedTuple):
@@ -36,6 +40,8 @@ def constructor_of(named: str) -> Constructor:
     Raises ValueError with the form that is allowed.
     """
     module, _, expression = named.partition(":")
+    if module.endswith(".py"):
+        raise ValueError(f"{named}: write the module without .py: {module[:-3].replace('/', '.')}:{expression}")
     try:
         node = ast.parse(expression.strip(), mode="eval").body
         call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
@@ -47,21 +53,39 @@ def constructor_of(named: str) -> Constructor:
         if not all(part.isidentifier() for part in (*module.split("."), *name.split("."))):
             raise ValueError(f"{name!r} is not a name")
     except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError) as error:
+        reason = " ".join(str(error).split())[:200]
+        detail = "" if reason.startswith("malformed") else f": {reason}"  # Python's text about its own nodes
         raise ValueError(
             f"{named}: write a module and a class, with literals as arguments if it has some, like "
-            f"mine:Network(width=64, name='small', sizes=[1, 2]): {' '.join(str(error).split())[:200]}"
+            "mine:Network(width=64, name='small', sizes=[1, 2]); for other arguments, write a function without "
+            f"arguments that returns the module, and name it: mine:build{detail}"
         ) from error
     return Constructor(module, name, arguments, keywords)
 
 
 @contextmanager
 def imported(named: str) -> Iterator[Callable[[], Any]]:
-    """A function that makes what `module:Class(...)` names; within the context, imports search the current folder."""
+    """A function that makes what `module:Class(...)` names; within the context, imports search the current folder.
+
+    Raises ImportError that says where the module was looked for, or which names it has.
+    """
     constructor = constructor_of(named)
     sys.path.insert(0, "")
     try:
-        target = reduce(getattr, constructor.name.split("."), import_module(constructor.module))
-        yield lambda: target(*constructor.arguments, **constructor.keywords)  # type: ignore[operator]
+        try:
+            target: Any = import_module(constructor.module)
+        except ModuleNotFoundError as error:
+            if not f"{constructor.module}.".startswith(f"{error.name}."):
+                raise  # one that the user's module imports
+            reason = f"there is no module {error.name}, neither installed nor in the folder {Path.cwd()}"
+            raise ImportError(f"{reason}; call this in its folder", name=error.name) from error
+        for part in constructor.name.split("."):
+            if not hasattr(target, part):
+                near = get_close_matches(part, [name for name in dir(target) if not name.startswith("_")], 1)
+                hint = f"; did you mean {near[0]}?" if near else "; name a class or a function of it"
+                raise ImportError(f"{getattr(target, '__name__', target)} has no class {part}{hint}")
+            target = getattr(target, part)
+        yield lambda: target(*constructor.arguments, **constructor.keywords)
     finally:
         sys.path.remove("")
 
@@ -76,6 +100,8 @@ def input_of(text: str) -> Input:
     name, equals, form = text.rpartition("=")
     kind, _, sizes = form.rpartition(":")
     kind = kind or "float32"
+    if remedy := _VAGUE.get(kind):
+        raise ValueError(f"--input {text}: {kind} has a size of its own on each system; write {remedy}")
     try:
         shape = [int(size) for size in sizes.split(",") if size]
     except ValueError:

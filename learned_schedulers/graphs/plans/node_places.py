@@ -79,11 +79,20 @@ def check_placement(placement: np.ndarray, operations: int, devices: int, traini
 
 
 def of_file(split: Path, name: str, kinds: Sequence[str]) -> np.ndarray:
-    """The placement of a split file. Raises WorkloadError that names the file if it is of other operations."""
-    placement = placement_of_split(split, np.arange(len(kinds)), name)
-    for number, label in names_of_split(split).items():
-        if not label.endswith(f"({kinds[number]})"):
-            raise WorkloadError(
-                f"{split}: operation {number} is {label}, but the module's is {kinds[number]}: split this module"
-            )
-    return placement
+    """The placement of a split file. Raises NotPlaceable that names the file if it is of other operations."""
+    try:
+        labels = names_of_split(split)
+        of_step = [label for label in labels.values() if "backward" in label]
+        for number, label in sorted(labels.items()):
+            kind = kinds[number] if number < len(kinds) else "nothing"
+            if not label.endswith(f"({kind})"):
+                cause = f", and a training step ({of_step[0]})" if of_step else ""
+                remedy = "without --training, " if of_step else ""
+                raise NotPlaceable(
+                    f"{split}: this is a split of {len(labels)} operations{cause}, but {name} has {len(kinds)}; "
+                    f"operation {number} is {label} there and {kind} here: write the split of this module, {remedy}"
+                    "with inputs of these shapes, by graph --split"
+                )
+        return placement_of_split(split, np.arange(len(kinds)), name)
+    except WorkloadError as error:
+        raise NotPlaceable(f"{error}: or write the split of this module by graph --split") from error

@@ -68,7 +68,7 @@ class PlacedModule:
         the reason if torch cannot capture the module, or a run by operations would not do what the module does.
         """
         self.module = module
-        self.devices = [torch.device(device) for device in devices]
+        self.devices = [_device(device) for device in devices]
         self.transfers: set[tuple[int, int]] = set()  # (operation, device that its result moved to) of the last call
         self._homes: dict[str, int] = {}  # weight -> number of its device
         self._captures: dict[tuple[bool, ...], Captured] = {}
@@ -156,6 +156,17 @@ class PlacedModule:
             )
         if place := difference(self._settings, _settings()):
             raise NotPlaceable(f"{place} is not what it was when the module was placed: set it back, or place it anew")
+
+
+def _device(name: str) -> torch.device:
+    """A device that can compute. Raises NotPlaceable that names it otherwise."""
+    try:
+        if torch.empty(0, device=name).is_meta:
+            raise ValueError("it has no values")
+        return torch.device(name)
+    except Exception as error:  # torch raises AssertionError where it was built without CUDA
+        reason = " ".join(str(error).split())[:100]
+        raise NotPlaceable(f"torch cannot compute on the device {name} here ({reason}): name others, as cpu") from error
 
 
 def operation_kinds(

@@ -66,7 +66,7 @@ def on_devices(
     source: Source,
     devices: int | None = None,
     device: DeviceName = "v100",
-    link: LinkName = "pcie",
+    link: LinkName | Link = "pcie",
     memory: float | None = None,
     tf32: bool = False,
 ) -> Problem:
@@ -80,7 +80,7 @@ def on_devices(
     problem = problem_of(
         source.graph, devices or source.devices, DEVICES[device], room, rates, source.shared, source.results
     )
-    return linked(problem, source.link or LINKS[link]).mean
+    return linked(problem, source.link or (link if isinstance(link, Link) else LINKS[link])).mean
 
 
 def on_cores(source: Source, core: Core, devices: int, memory: float | None = None) -> Problem:

@@ -7,10 +7,13 @@ from itertools import zip_longest
 
 import numpy as np
 
+from learned_schedulers.files import printable
 from learned_schedulers.graphs.devices.simulator import peaks, sent_weights
 from learned_schedulers.graphs.devices.timeline import Timeline
 from learned_schedulers.graphs.plans.best import Trial
 from learned_schedulers.graphs.problems.problem import Problem
+
+_RUNS = 4  # parts of the graph that are listed of each device
 
 
 def methods_text(problem: Problem, trials: Sequence[Trial], best: Trial) -> str:
@@ -18,7 +21,9 @@ def methods_text(problem: Problem, trials: Sequence[Trial], best: Trial) -> str:
     rows, notes = [("method", "makespan", "speedup", "over bound")], [""]
     for trial in trials:
         rows.append((trial.method, *_compared(problem, trial.seconds)))
-        notes.append("<- chosen" if trial is best else trial.message)
+        alone = f"; speedups are over {milliseconds(float(problem.seconds.sum()))}, its time with enough memory"
+        lacking = trial.method == "one_device" and trial.order is None
+        notes.append("<- chosen" if trial is best else trial.message + (alone if lacking else ""))
     rows.append(("lower bound", *_compared(problem, problem.bound)))
     return aligned(rows, [*notes, _binding(problem)])
 
@@ -43,6 +48,29 @@ def devices_text(problem: Problem, order: np.ndarray, placement: np.ndarray, tim
             )
         )
     return aligned(rows)
+
+
+def places_text(placement: np.ndarray, devices: int, names: Sequence[str]) -> str:
+    """A line for each device that has operations: runs of neighbours in the graph; then the devices that have none.
+
+    placement: (n,); names: (n,).
+    """
+    begins = np.flatnonzero(np.r_[True, placement[1:] != placement[:-1]][: len(placement)])
+    ends = np.r_[begins[1:], len(placement)] - 1
+    runs: dict[int, list[str]] = {device: [] for device in range(devices)}
+    for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+        first, last = printable(names[begin]), printable(names[end])
+        runs[int(placement[begin])].append(first if begin == end else f"{first} to {last}")
+    lines = []
+    for device, listed in runs.items():
+        more = f"; and {len(listed) - _RUNS} more parts of the graph" if len(listed) > _RUNS else ""
+        if listed:
+            lines.append(f"device {device} has {'; '.join(listed[:_RUNS])}{more}")
+    idle = [str(device) for device, listed in runs.items() if not listed]
+    if idle and len(placement):
+        subject = f"device {idle[0]} is" if len(idle) == 1 else f"devices {', '.join(idle)} are"
+        lines.append(f"{subject} idle: --devices {devices - len(idle)} has room for the same schedule")
+    return "\n".join(lines)
 
 
 def _compared(problem: Problem, seconds: float) -> tuple[str, str, str]:

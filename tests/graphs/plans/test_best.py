@@ -11,6 +11,8 @@ import pytest
 import torch
 
 from learned_schedulers.graphs.devices.simulator import makespans, peaks
+from learned_schedulers.graphs.methods.rules.ordering import ordered
+from learned_schedulers.graphs.methods.rules.repair import fits
 from learned_schedulers.graphs.models.whole_graph.network import WholeGraph, save
 from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph as Settings
 from learned_schedulers.graphs.plans import best
@@ -82,6 +84,23 @@ def test_annealing_moves_groups_and_is_never_worse_than_its_start(seed: int) -> 
     assert annealed.seconds <= min(trial.seconds for trial in others)
 
 
+def test_where_memory_binds_the_best_placement_of_two_towers_is_found() -> None:
+    """Two chains of four and a join on two devices, beside all placements: the way to it leads over unfit ones."""
+    children = Edges(np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 8], np.int32), np.array([1, 2, 3, 8, 5, 6, 7, 8], np.int32))
+    placements = ((np.arange(2**9)[:, None] >> np.arange(9)) & 1).astype(np.int32)
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        seconds, sizes, weights = rng.uniform(0.5, 2.0, 9), rng.uniform(0.1, 1.0, 9), rng.uniform(0.0, 10.0, 9)
+        towers = Problem(seconds, sizes, children, 2, Transfers(slope=1.0), weight_bytes=weights)
+        tight = replace(towers, memory=0.55 * float(weights.sum()) + 2.0)
+        orders = ordered(tight, placements)
+        fitting = [k for k in range(2**9) if fits(tight, orders[k], placements[k])]
+        least = float(makespans(tight, orders, placements)[fitting].min())
+        trial = chosen(trials(tight, 0, moves=2000))
+        assert fits(tight, *schedule(trial))
+        assert trial.seconds <= least * (1 + 1e-9)
+
+
 def test_a_group_goes_where_most_of_its_run_time_is() -> None:
     problem = drawn.problem(np.random.default_rng(0), 6, 3)
     timed = replace(problem, seconds=np.array([1.0, 3.0, 1.0, 0.0, 0.0, 0.0]))
@@ -120,6 +139,7 @@ def test_what_fits_nowhere_is_told(memory: float, message: str | None) -> None:
     chain = Problem(np.ones(4), np.ones(4), children, 2, weight_bytes=np.full(4, 11.0), memory=memory)
     results = trials(chain, 0, moves=5)
     assert all(trial.order is None and trial.seconds == np.inf and trial.message for trial in results)
+    assert results[0].message == f"it needs 4.6e-08 GB, but a device has {memory * 1e-9:.4g} GB"
     proof = why_nothing_can_fit(chain, ["first", "second", "third", "fourth"])
     assert proof is None if message is None else proof is not None and proof.startswith(message)
     with pytest.raises(ValueError, match=re.escape(message or "no schedule that fits the memory was found: a device")):

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -17,13 +19,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch._subclasses import FakeTensorMode
+from typer.testing import CliRunner
 
+from learned_schedulers.command.main import app
 from learned_schedulers.graphs.plans.call_form import NotPlaceable, call_of
 from learned_schedulers.graphs.plans.placed_module import PlacedModule, operation_kinds
 from learned_schedulers.graphs.plans.placed_run import PlacedRun
 from learned_schedulers.graphs.read.export import graph_of_module
 from learned_schedulers.graphs.read.graph import Graph
-from learned_schedulers.graphs.read.workloads import WorkloadError, split_of
+from learned_schedulers.graphs.read.workloads import split_of
 
 pytestmark = pytest.mark.slow
 
@@ -106,11 +110,26 @@ def test_a_split_file(tmp_path: Path) -> None:
     placed = PlacedModule.of_split(net, (WORDS,), path, ["cpu", "cpu"])
     assert torch.equal(placed(WORDS)[1], net(WORDS)[1]) and placed.transfers
     path.write_text(split_of(np.arange(n + 1), np.zeros(n + 1, int), 2))
-    with pytest.raises(WorkloadError, match=f"the workload Net has no node {n}"):
+    with pytest.raises(NotPlaceable, match=f"the workload Net has no node {n}"):
         PlacedModule.of_split(net, (WORDS,), path, ["cpu", "cpu"])
     path.write_text(split_of(np.arange(n - 1), np.zeros(n - 1, int), 2))
-    with pytest.raises(WorkloadError, match=f"node {n - 1} is on no device"):
+    with pytest.raises(NotPlaceable, match=f"node {n - 1} is on no device"):
         PlacedModule.of_split(net, (WORDS,), path, ["cpu", "cpu"])
+
+
+def test_the_example_of_the_docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    [code] = re.findall(r"```python\n(import torch\n.*?)```", Path("docs/own_model.md").read_text(), re.DOTALL)
+    lines = ["from torch import nn", "class Network(nn.Sequential):", "    def __init__(self):"]
+    (tmp_path / "mine.py").write_text("\n".join([*lines, "        super().__init__(nn.Linear(4096, 8), nn.ReLU())"]))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
+    words = ["mine:Network", "--input", "256,4096", "--devices", "2", "--moves", "5", "--split", "split.json"]
+    assert CliRunner().invoke(app, ["graph", *words]).exit_code == 0
+    names: dict[str, Any] = {}
+    exec(code, names)  # noqa: S102
+    assert names["scores"].shape == (256, 8)
+    monkeypatch.delitem(sys.modules, "mine")
 
 
 def test_wrong_placements() -> None:
@@ -262,8 +281,18 @@ def test_a_split_of_another_module(tmp_path: Path) -> None:
     path = tmp_path / "split.json"
     path.write_text(split_of(np.arange(2), np.zeros(2, int), 1, ["first (addmm)", "second (relu)"]))
     module = nn.Sequential(nn.Linear(8, 8), nn.Tanh())
-    with pytest.raises(WorkloadError, match=r"operation 1 is second \(relu\), but the module's is tanh"):
+    with pytest.raises(NotPlaceable, match=r"operation 1 is second \(relu\) there and tanh here: write the split"):
         PlacedModule.of_split(module, (X,), path, ["cpu"])
+    names = ["first (addmm)", "second (tanh)", "second (tanh_backward)"]
+    path.write_text(split_of(np.arange(3), np.zeros(3, int), 1, names))
+    with pytest.raises(NotPlaceable, match=r"of 3 operations, and a training step .*has 2; .*without --training"):
+        PlacedModule.of_split(module, (X,), path, ["cpu"])
+
+
+@pytest.mark.parametrize("device", ["meta", "cuda:99", "nonsense"])
+def test_a_device_that_torch_cannot_use_is_named(device: str) -> None:
+    with pytest.raises(NotPlaceable, match=f"device {device}.*cpu"):
+        PlacedModule(network(), (WORDS,), np.zeros(n_operations(), int), [device])
 
 
 class Shared(nn.Module):

@@ -1,16 +1,19 @@
-"""The last resort where no schedule fits the memory: annealing of the placement by what it lacks, not by its time.
+"""Where memory is scarce: annealing of the placement by what devices lack, or by its time and by what they lack.
+
+`squeezed` is the last resort where no schedule fits the memory. It looks at what a placement lacks, not at its time.
 
 The operations run in the order of the graph. A move gives another device to a run of neighbours in that order, or to an
 operation and its readers; most moves relieve the fullest device. Worse placements are accepted with probability
 exp(-loss / temperature) (Kirkpatrick et al. 1983). The result may be slow: devices that are nearly full wait for each
-other.
+other. `hastened` shortens a schedule that fits: its way to a better one leads over placements that do not fit.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from learned_schedulers.graphs.devices.simulator import peaks
+from learned_schedulers.graphs.devices.simulator import makespans, peaks
+from learned_schedulers.graphs.methods.rules.ordering import ordered
 from learned_schedulers.graphs.methods.rules.repair import fits
 from learned_schedulers.graphs.problems.problem import Problem
 
@@ -20,6 +23,10 @@ _STARTS = 6  # placements in as many blocks as there are devices
 _HOT, _COLD = 0.05, 1e-6  # temperatures, in memories of a device
 _LONGEST = 60  # operations that move at once
 _FULLEST, _READERS, _ALL = 0.7, 0.3, 0.5  # shares of moves: from the fullest device, with readers, whole runs
+
+_MOST_HASTENED, _WORK_HASTENED = 4000, 10_000_000  # moves, and operations that are simulated at most: seconds
+_WARM, _COOL = 0.2, 0.0005  # temperatures, in makespans of the schedule to start from
+_PENALTY = 3.0  # makespans of the schedule to start from, for a lack of a whole device's memory
 
 
 def squeezed(
@@ -56,6 +63,39 @@ def squeezed(
         if lacking_then <= lacking or rng.random() < np.exp((lacking - lacking_then) / temperature):
             current, lacking, in_use = changed, lacking_then, in_use_then
     return (order, current) if fits(problem, order, current) else None
+
+
+def hastened(
+    problem: Problem,
+    placement: np.ndarray,
+    seconds: float,
+    rng: np.random.Generator,
+    groups: np.ndarray | None,
+    moves: int,
+) -> tuple[np.ndarray, np.ndarray, float] | None:
+    """Order and placement, (n,) int32 each, that fit the devices, and their makespan, below `seconds`; None if none is.
+
+    placement: (n,), which fits, and whose makespan is `seconds`; moves: at most so many. groups as in `squeezed`.
+    """
+    n = len(problem)
+    groups = np.arange(n) if groups is None else groups
+    best: tuple[np.ndarray, np.ndarray, float] | None = None
+    least, current, cost = seconds, placement.astype(np.int32), 1.0
+    for temperature in np.geomspace(_WARM, _COOL, min(moves, _MOST_HASTENED, _WORK_HASTENED // max(n, 1))):
+        changed = current.copy()
+        moved = _run(problem, current, int(rng.integers(problem.devices)), rng)
+        changed[np.isin(groups, groups[moved])] = rng.integers(problem.devices)
+        order = ordered(problem, changed[None])[0]
+        time = float(makespans(problem, order[None], changed[None])[0])
+        highest = cost + temperature * rng.exponential()  # cost that is accepted
+        if time / seconds > highest:
+            continue
+        lacking = float(np.maximum(peaks(problem, order, changed) / problem.memory - 1, 0.0).sum())
+        if not lacking and time < least:
+            best, least = (order, changed, time), time
+        if time / seconds + _PENALTY * lacking <= highest:
+            current, cost = changed, time / seconds + _PENALTY * lacking
+    return best
 
 
 def _blocks(problem: Problem, rng: np.random.Generator) -> list[np.ndarray]:

@@ -1,0 +1,66 @@
+"""What `graph` writes: a chart, a split, a trace; and what it says about them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from learned_schedulers.files import printable
+from learned_schedulers.graphs.devices.timeline import Timeline, timeline
+from learned_schedulers.graphs.methods.rules.repair import fits
+from learned_schedulers.graphs.plans import summary
+from learned_schedulers.graphs.plans.best import Trial
+from learned_schedulers.graphs.plans.sources import Source
+from learned_schedulers.graphs.plans.trace import trace
+from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.graphs.read.workloads import split_of
+
+_CHARTS = (".png", ".svg", ".pdf")
+
+
+def check(model: str, files: dict[str, Path]) -> None:
+    """Raises ValueError if two files to write are the same, or one of them is the model, or a chart's form unknown."""
+    if "gantt" in files and files["gantt"].suffix.lower() not in _CHARTS:
+        raise ValueError(f"--gantt {files['gantt']}: end the name of the chart in one of {', '.join(_CHARTS)}")
+    for name, path in files.items():
+        used = [model, *(str(output) for key, output in files.items() if key != name)]
+        if any(path.resolve() == Path(file).resolve() for file in used):
+            raise ValueError(f"--{name} {path}: another file has this name; choose a different name")
+        if path.is_dir():
+            raise ValueError(f"--{name} {path}: this is a folder; name a file in it")
+
+
+def note_on_step(kinds: Sequence[str]) -> str:
+    """What PlacedModule does not take of the split of a training step."""
+    drawing = sorted({kind for kind in kinds if re.search("dropout|bernoulli|rand|normal_", kind)})
+    random = f", and no module that draws random numbers ({', '.join(drawing)})" if drawing else ""
+    return f"note: PlacedModule takes the split of a forward pass, which is written without --training{random}"
+
+
+def content(
+    name: str, problem: Problem, source: Source, best: Trial, times: Timeline, heading: str, path: Path
+) -> bytes:
+    """Content of an output file."""
+    assert best.order is not None and best.placement is not None
+    if name == "split":
+        nodes = source.listed
+        return split_of(nodes.ids, best.placement[nodes.owners], problem.devices, nodes.names).encode()
+    if name == "trace":
+        return trace(times, source.names, source.graph.kinds).encode()
+    from learned_schedulers.figures import render, vectors
+    from learned_schedulers.graphs.plans.gantt import gantt  # slow to import: pandas and matplotlib
+
+    alone = replace(problem, devices=1)
+    order, placement = np.arange(len(problem), dtype=np.int32), np.zeros(len(problem), np.int32)
+    single = timeline(alone, order, placement)
+    lack = "" if fits(alone, order, placement) else ", which does not fit its memory"
+    speedup = summary.ratio(single.makespan, best.seconds)
+    panels = {f"best ({best.method}), speedup {speedup}": times, f"one device{lack}": single}
+    room = "" if np.isinf(problem.memory) else f", {problem.memory / 1e9:.4g} GB each"
+    figure = gantt(panels, problem.bound, f"{printable(heading)}{room}", source.names)
+    form = path.suffix.lower()
+    return render(figure) if form == ".png" else vectors(figure, "svg" if form == ".svg" else "pdf")
