@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from learned_schedulers.command.explained import explained
 
@@ -83,7 +83,7 @@ class _Verb(TyperCommand):
         """Refuses an option that stands twice, of which click would take the last."""
         *_, options = self.make_parser(ctx).parse_args(list(args))  # a parameter for each time that it stands there
         for option in self.params:
-            alone = option.param_type_name == "option" and not (option.multiple or option.is_flag)
+            alone = isinstance(option, TyperOption) and not (option.multiple or option.is_flag)
             if alone and options.count(option) > 1:
                 ctx.fail(f"{option.opts[0]} stands {options.count(option)} times, but takes one value; give it once")
         return super().parse_args(ctx, args)
