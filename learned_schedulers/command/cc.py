@@ -64,7 +64,7 @@ def main(
 
     \b
     make CC='learned-schedulers cc -- gcc' CXX='learned-schedulers cc -- g++'
-    make CC="$(learned-schedulers cc --for skylake --print gcc)"
+    make CC="$(learned-schedulers cc --print gcc)"
     ./configure CC='learned-schedulers cc --for skylake --by policy -- gcc'
     cmake -DCMAKE_C_COMPILER_LAUNCHER='learned-schedulers;cc;--'
     learned-schedulers cc --report --page report.html

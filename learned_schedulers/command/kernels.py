@@ -1,4 +1,4 @@
-"""A word to the user while numba compiles the kernels, which it does once for an installation."""
+"""A word to the user while numba compiles the kernels, which it does once for an installation and a kind of model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 
 from numba.core import event
 
-MESSAGE = "compiling the kernels for this computer, once; this takes about half a minute"
+MESSAGE = "compiling the kernels for this computer, once for each kind of model: half a minute to two"
 
 
 class _Listener(event.Listener):
