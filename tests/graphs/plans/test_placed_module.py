@@ -270,6 +270,26 @@ def test_inputs_that_share_memory_with_what_changes() -> None:
         placed(memory[:4], memory[2:6])
 
 
+def test_what_the_loss_does_not_use_gets_zeros_where_torch_leaves_none() -> None:
+    """The one difference of gradients that docs/own_model.md names."""
+
+    class Heads(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = nn.Linear(3, 2), nn.Linear(3, 2)
+
+        def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+            return self.first(x), self.second(x)
+
+    heads, example = Heads().eval(), torch.ones(4, 3)
+    count = len(operation_kinds(heads, (example,)))
+    placed = PlacedModule(heads, (example,), np.arange(count) % 2, ["cpu", "cpu"])
+    placed(example)[0].sum().backward()
+    first, second = heads.first.weight.grad, heads.second.weight.grad
+    assert first is not None and (first == 4.0).all()
+    assert second is not None and not second.any()
+
+
 def test_a_training_module_has_other_operations() -> None:
     net = network()
     n = n_operations()
