@@ -42,10 +42,10 @@ def typed(*words: object, input: bytes | None = None) -> Result:
     return CliRunner().invoke(app, [*map(str, words)], input=input)
 
 
-def ordered(content: bytes, folder: Path, *words: object) -> bytes:
+def ordered(content: bytes, folder: Path, *words: object, by: str = "list") -> bytes:
     """What the command makes of lines."""
     (folder / "mine.csv").write_bytes(content)
-    result = typed("order", folder / "mine.csv", "-o", folder / "out.csv", "--for", "atom", "--by", "list", *words)
+    result = typed("order", folder / "mine.csv", "-o", folder / "out.csv", "--for", "atom", "--by", by, *words)
     assert result.exit_code == 0, result.output
     assert (folder / "mine.csv").read_bytes() == content
     return (folder / "out.csv").read_bytes()
@@ -141,7 +141,7 @@ def test_the_number_of_processes_changes_nothing(tmp_path: Path, monkeypatch: py
     results = []
     for cores in (1, 3):
         monkeypatch.setattr(os, "sched_getaffinity", lambda process, cores=cores: set(range(cores)))
-        results.append(ordered(content, tmp_path, "--by", "search"))
+        results.append(ordered(content, tmp_path, by="search"))
     assert results[0] == results[1] != content
 
 

@@ -56,7 +56,7 @@ def places_text(placement: np.ndarray, devices: int, names: Sequence[str]) -> st
     placement: (n,); names: (n,).
     """
     begins = np.flatnonzero(np.r_[True, placement[1:] != placement[:-1]][: len(placement)])
-    ends = np.r_[begins[1:], len(placement)] - 1
+    ends = np.r_[begins[1:], len(placement)][: len(begins)] - 1
     runs: dict[int, list[str]] = {device: [] for device in range(devices)}
     for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
         first, last = printable(names[begin]), printable(names[end])

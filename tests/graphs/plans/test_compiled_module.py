@@ -100,7 +100,7 @@ def test_the_default_has_to_be_right(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 
 def test_a_module_that_cannot_be_made_is_explained(tmp_path: Path) -> None:
-    with pytest.raises(Failed, match="cannot compile the module: ModuleNotFoundError: No module named 'no_module'"):
+    with pytest.raises(Failed, match="cannot compile the module: ImportError: there is no module no_module"):
         compared(MODEL, tmp_path, 0)
 
 
