@@ -15,6 +15,8 @@ APT_GET = $(ROOT_SHELL) apt-get
 APT = { command -v apt-get >/dev/null && { $(APT_GET) install -y --no-install-recommends $(1) \
 	|| { $(APT_GET) update && $(APT_GET) install -y --no-install-recommends $(1); }; } >/dev/null 2>&1; }
 
+END_TO_END = pytest -q -n 2 --dist loadfile --no-loadscope-reorder $$(grep -rl --include='test_*.py' 'pytest\.mark\.e2e' tests)
+
 .PHONY: help
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -29,11 +31,16 @@ reproduce: $(READY) llvm npm unlock ## the main job: everything from the downloa
 	@echo "The runs on the dashboard: make dashboard"
 
 .PHONY: test
-test: $(READY) llvm g++ postgres sshd slurm ## lint, types, unit tests, then the whole pipeline on a tiny corpus
+test: $(READY) llvm g++ ## lint, types, quick unit tests, then the whole pipeline on a tiny corpus
 	ruff check .
 	ruff format --check .
-	{ mypy && mypy examples/*.py; } & pytest -q -n 2 --dist loadfile -m "not e2e" && wait $$!  # types beside the tests
-	pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m e2e $$(grep -rl --include='test_*.py' 'pytest\.mark\.e2e' tests)
+	{ mypy && mypy examples/*.py; } & pytest -q -n 2 --dist loadfile -m "not e2e and not slow" && wait $$!  # types beside the tests
+	$(END_TO_END) -m "e2e and not slow"
+
+.PHONY: test-all
+test-all: test postgres sshd slurm ## before a release: the same, and conformance, fuzzing, trainings, DVC, a team's store
+	pytest -q -n 2 --dist loadfile -m "slow and not e2e"
+	$(END_TO_END) -m "e2e and slow"
 
 .PHONY: test-unit
 test-unit: $(READY) llvm ## for the impatient: the quick unit tests alone (a minute and a half)

@@ -10,7 +10,7 @@ import pytest
 from pipeline.lab.trial.copies import changed, copy_of_repository, digests, run
 from tests.copies import EVALUATED, planned
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

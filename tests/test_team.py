@@ -24,7 +24,7 @@ from pipeline.lab import published, rows
 from pipeline.lab.trial.copies import ENVIRONMENT, ROOT, run
 from tests.team_lines import lines, typed
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 METHODS = ("gcc", "list_scheduling")
 CLONES = {  # clone -> its experiment, and the value that it measured

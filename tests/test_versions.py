@@ -20,6 +20,7 @@ def test_a_killed_run_leaves_nothing_half_written(killed: Path) -> None:
     assert planned(killed) == {}
 
 
+@pytest.mark.slow
 def test_a_colleague_fetches_the_data_by_ssh_and_computes_nothing(killed: Path, tmp_path: Path) -> None:
     """The lines of docs/team.md."""
     if not Path("/usr/sbin/sshd").exists():
@@ -64,6 +65,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TrialCluster]:
         yield started
 
 
+@pytest.mark.slow
 def test_slurm_gives_the_same_bytes_and_more_memory_to_who_needs_it(
     killed: Path, cluster: TrialCluster, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from learned_schedulers.wrapper.record import path as path_of_record
 from learned_schedulers.wrapper.record import place_of
 
 _TRIES = re.compile(r"/(?:CMakeTmp|CMakeScratch|meson-private)/|/conftest[^/]*$")  # what configure compiles to learn
+_ASSEMBLES = 5  # seconds that may lie between the record of a text and its object
 
 
 class Build(NamedTuple):
@@ -22,6 +24,7 @@ class Build(NamedTuple):
     files: list[dict[str, Any]]  # the newest record of each object, by its name
     moved: list[str]  # objects of `files` that do not lie any more where they were written
     uncounted: list[str]  # objects without a record here: nothing of their name is left, as of what configure tries
+    rewritten: list[str]  # objects of `files` that something wrote again, long after their record
 
 
 def of_folder(folder: Path, path: Path | None = None) -> Build:
@@ -41,11 +44,13 @@ def of_folder(folder: Path, path: Path | None = None) -> Build:
                 others.clear()
             others.pop(source, None)
             others[source] = record
-    build = Build(folder, [], [], [])
+    build = Build(folder, [], [], [], [])
     stems: set[str] | None = None
     for name in sorted(newest):
         if Path(name).exists():
             build.files.append(list(newest[name].values())[-1])
+            if os.stat(name).st_mtime > build.files[-1].get("time", math.inf) + _ASSEMBLES:
+                build.rewritten.append(name)
             continue
         stems = _stems(folder) if stems is None else stems
         for record in newest[name].values():
@@ -77,13 +82,14 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
             yield _of_cache(record) if "text" in record else record
 
 
-def _of_cache(line: dict[str, str]) -> dict[str, Any]:
+def _of_cache(line: dict[str, Any]) -> dict[str, Any]:
     """What the script records (`script.py`), with what is known of the text that the cache had."""
     try:
         facts = json.loads(Path(line["text"]).with_suffix(".json").read_bytes())
     except (OSError, ValueError):
         facts = {}
-    return {**facts, "object": place_of(line["object"], facts.get("source", ""), line["folder"]), "cached": True}
+    when = {"time": line["time"]} if "time" in line else {}  # lines of older versions have none
+    return {**facts, "object": place_of(line["object"], facts.get("source", ""), line["folder"]), "cached": True} | when
 
 
 def _stem(name: str) -> str:

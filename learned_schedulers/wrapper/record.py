@@ -38,9 +38,10 @@ def add(output: str, facts: Facts) -> None:
     output: the object; where the driver deletes it after linking, `facts["source"]` is named in its place.
     """
     import json
+    import time
 
     place = place_of(os.path.abspath(output), facts.get("source", ""), os.getcwd())
-    line = json.dumps({"object": place, **facts}) + "\n"
+    line = json.dumps({"object": place, "time": int(time.time()), **facts}) + "\n"
     try:
         if not os.environ.get(RECORD):
             private(cache_folder())

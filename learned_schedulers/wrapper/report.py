@@ -175,6 +175,10 @@ def _summary(build: Build) -> list[Row]:
     if build.moved:
         meaning = f"moved, renamed or deleted since; they are counted: {_names(build.moved, build.folder)}"
         rows.append(Row(f"{len(build.moved):,}", "objects that do not lie any more where they were written", meaning))
+    if build.rewritten:
+        meaning = "by a build without `learned-schedulers cc`, by strip or by a cache as ccache; they are counted as "
+        meaning += f"recorded, and may not be ordered any more: {_names(build.rewritten, build.folder)}"
+        rows.append(Row(f"{len(build.rewritten):,}", "objects that something wrote again since", meaning))
     if build.uncounted:
         meaning = f"no file of their names is left, as of what configure tries: {_names(build.uncounted, build.folder)}"
         rows.append(Row(f"{len(build.uncounted):,}", "objects that are gone and are not counted", meaning))

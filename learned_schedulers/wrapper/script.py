@@ -37,8 +37,8 @@ real=as  # the compiler may have one of its own; while it links, COMPILER_PATH h
 assemble() {{ for word; do shift; [ "$word" = "$input" ] && word=$text; set -- "$@" "$word"; done; "$real" "$@" 2>&1; }}
 said=$(assemble "$@") || other "$@"
 [ -z "$said" ] || other "$@"
-line='{{"object": "%s", "folder": "%s", "text": "%s"}}\\n'
-printf "$line" "$output" "$PWD" "$text" >> "${{{record}:-{records}}}"
+line='{{"object": "%s", "folder": "%s", "text": "%s", "time": %s}}\\n'
+printf "$line" "$output" "$PWD" "$text" "$(date +%s)" >> "${{{record}:-{records}}}"
 """
 _COMPILER = """#!/bin/sh
 [ -x {python} ] && [ -d {package}/wrapper ] || exec "$@"  # the library has been removed

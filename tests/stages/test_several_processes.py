@@ -23,7 +23,7 @@ from pipeline.lab.shared_tables import POLICY_HISTORY
 from pipeline.lab.wiring import ROOT
 from tests.graphs.models import small_policies
 
-pytestmark = pytest.mark.e2e  # every start of two processes takes some ten seconds
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]  # every start of two processes takes some ten seconds
 
 LONG = small_policies.settings(steps=60, trajectories=4, measurements=30, most_operations=12)
 MACHINES: dict[str, Any] = {"device": None, "devices": 3, "links": {}, "targets": ["proxy"]}

@@ -321,6 +321,12 @@ def test_the_cache_has_what_was_ordered_and_a_report_says_it(folder: Path, envir
     assert report.returncode == 0 and "           2  files" in report.stdout, report.stderr
     assert "           1  texts that the cache had" in report.stdout and " g  a.c" in report.stdout
     assert ">g</td>" in (folder / "page.html").read_text()
+    assert "wrote again" not in report.stdout
+    for name in ("first.o", "second.o"):  # recorded by Python, and by the script
+        later = time.time() + 60
+        os.utime(folder / name, (later, later))
+    report = called([COMMAND, "cc", "--report"], folder, environment)
+    assert "           2  objects that something wrote again since" in report.stdout
     empty = folder / "empty"
     empty.mkdir()
     assert "build first" in called([COMMAND, "cc", "--report"], empty, environment).stderr
