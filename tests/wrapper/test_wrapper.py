@@ -323,8 +323,7 @@ def test_the_cache_has_what_was_ordered_and_a_report_says_it(folder: Path, envir
     assert ">g</td>" in (folder / "page.html").read_text()
     assert "wrote again" not in report.stdout
     for name in ("first.o", "second.o"):  # recorded by Python, and by the script
-        later = time.time() + 60
-        os.utime(folder / name, (later, later))
+        os.utime(folder / name, (time.time() + 60,) * 2)
     report = called([COMMAND, "cc", "--report"], folder, environment)
     assert "           2  objects that something wrote again since" in report.stdout
     empty = folder / "empty"
