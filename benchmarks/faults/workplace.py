@@ -205,6 +205,7 @@ def _keep_compiled(folder: Path, to: Path) -> None:
     for compiled in kernels(folder):
         place = to / compiled.relative_to(folder)
         place.parent.mkdir(exist_ok=True)
+        place.unlink(missing_ok=True)  # it may be a hard link to the same file
         shutil.copy2(compiled, place)
 
 
