@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
 from types import SimpleNamespace
 
 import pandas as pd
@@ -15,6 +16,7 @@ from learned_schedulers import LEVEL_3
 from pipeline.lab import claims
 from pipeline.lab.page import build, rendering
 from pipeline.lab.page.anchors import claims_in
+from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.pages import pages
 from pipeline.lab.wiring import ROOT
 from tests.report import imitations, limits, made, own_code, own_models, processors, scale
@@ -67,48 +69,62 @@ _COLUMNS = {
     "growth": "share_of_corpus instructions seconds peak_memory_gb",
 }
 CLAIM = {"claim": "a_claim", "target": "yes", "value": 0.5, "low": 0.4, "high": 0.6, "holds": "no", "source": "quick"}
-ROWS = pd.concat(
-    [
-        *(made.reproduction(*place) for place in (("quick",), ("paper", "paper"), ("operator_learning", "paper"))),
-        *(imitations.results(), limits.input_results(), processors.results(), processors.fresh()),
-        *(
-            processors.hardware(),
-            processors.agreement(),
-            decoded(),
-            verified(),
-            ingested(),
-            own_code.results(),
-            own_models.results(),
-            scale.of_blocks(),
-        ),
-    ]
-)
-FULL = made.evidence(
-    ROWS,
-    **TABLES,
-    **{name: pd.DataFrame(rows, columns=_COLUMNS[name].split()) for name, rows in VERIFICATION.items()},
-    history=pd.concat([made.history(), made.history("imitation", ("attention_pointer",))]),
-    sweep=made.sweep(),
-    examples=made.examples(),
-    refusals=own_models.refusals(),
-    parts=pd.concat([imitations.parts(), processors.by_length()]),
-    residuals=made.residuals(),
-    scale_sizes=scale.sizes(),
-    scale_rules=scale.rules(),
-    peers=made.peers(),
-    timelines=processors.examples(),
-    outcomes=processors.outcomes(),
-    deviations=processors.deviations(),
-    fresh=("quick",),
-    provenance={"operator_speed": UNKNOWN, "imitation": ORIGIN, "imitation_evidence": ORIGIN, "hardware": ORIGIN},
-    states={"imitation": "changed: dags/full of the tiny corpus differs", "hardware": "current"},
-    claims=pd.concat([pd.DataFrame([CLAIM]), claims.table(ROWS, claims.declared())]),
-    fingerprints={"parameters": "f00"},
-    skipped=pd.DataFrame([["qt56", "part|one", "r", "m"]], columns=["source", "program", "reason", "remedy"]),
-)
-EVIDENT = {*ROWS.experiment}
-LITTLE = made.evidence(made.reproduction(latency=False), fresh=("quick",))
-TEXTS = {"full": build.markdown(FULL), "little": build.markdown(LITTLE)}
+
+
+# Made when a test first asks: every process of pytest-xdist imports this file, and one runs it.
+@cache
+def every_row() -> pd.DataFrame:
+    return pd.concat(
+        [
+            *(made.reproduction(*place) for place in (("quick",), ("paper", "paper"), ("operator_learning", "paper"))),
+            *(imitations.results(), limits.input_results(), processors.results(), processors.fresh()),
+            *(
+                processors.hardware(),
+                processors.agreement(),
+                decoded(),
+                verified(),
+                ingested(),
+                own_code.results(),
+                own_models.results(),
+                scale.of_blocks(),
+            ),
+        ]
+    )
+
+
+@cache
+def evidence_of(name: str) -> Evidence:
+    """`little`, or `full`."""
+    if name == "little":
+        return made.evidence(made.reproduction(latency=False), fresh=("quick",))
+    return made.evidence(
+        every_row(),
+        **TABLES,
+        **{name: pd.DataFrame(rows, columns=_COLUMNS[name].split()) for name, rows in VERIFICATION.items()},
+        history=pd.concat([made.history(), made.history("imitation", ("attention_pointer",))]),
+        sweep=made.sweep(),
+        examples=made.examples(),
+        refusals=own_models.refusals(),
+        parts=pd.concat([imitations.parts(), processors.by_length()]),
+        residuals=made.residuals(),
+        scale_sizes=scale.sizes(),
+        scale_rules=scale.rules(),
+        peers=made.peers(),
+        timelines=processors.examples(),
+        outcomes=processors.outcomes(),
+        deviations=processors.deviations(),
+        fresh=("quick",),
+        provenance={"operator_speed": UNKNOWN, "imitation": ORIGIN, "imitation_evidence": ORIGIN, "hardware": ORIGIN},
+        states={"imitation": "changed: dags/full of the tiny corpus differs", "hardware": "current"},
+        claims=pd.concat([pd.DataFrame([CLAIM]), claims.table(every_row(), claims.declared())]),
+        fingerprints={"parameters": "f00"},
+        skipped=pd.DataFrame([["qt56", "part|one", "r", "m"]], columns=["source", "program", "reason", "remedy"]),
+    )
+
+
+@cache
+def texts_of(name: str) -> dict[str, str]:
+    return build.markdown(evidence_of(name))
 
 
 def shown(text: str) -> list[str]:
@@ -116,14 +132,15 @@ def shown(text: str) -> list[str]:
     return re.findall(r"\(figures/(.*?)\.png\)", text)
 
 
-@pytest.mark.parametrize(("texts", "evidence"), [(TEXTS["full"], FULL), (TEXTS["little"], LITTLE)])
-def test_every_figure_is_on_one_page(texts: dict[str, str], evidence: object) -> None:
-    drawn = build.figures(FULL if evidence is FULL else LITTLE)
-    assert sorted(name for text in texts.values() for name in shown(text)) == sorted(drawn)
+@pytest.mark.parametrize("which", ["full", "little"])
+def test_every_figure_is_on_one_page(which: str) -> None:
+    drawn = build.figures(evidence_of(which))
+    assert sorted(name for text in texts_of(which).values() for name in shown(text)) == sorted(drawn)
 
 
-@pytest.mark.parametrize("texts", TEXTS.values())
-def test_every_page_is_self_contained_and_every_link_leads_somewhere(texts: dict[str, str]) -> None:
+@pytest.mark.parametrize("which", ["full", "little"])
+def test_every_page_is_self_contained_and_every_link_leads_somewhere(which: str) -> None:
+    texts = texts_of(which)
     pages = {name: rendering.html(text, dict.fromkeys(shown(text), b"png")) for name, text in texts.items()}
     assert list(pages) == NAMES and not any("| --" in page for page in pages.values()), "a table is no table"
     ids = {name: set(re.findall(r'id="(.*?)"', page)) for name, page in pages.items()}
@@ -137,18 +154,20 @@ def test_every_page_is_self_contained_and_every_link_leads_somewhere(texts: dict
 
 
 def test_every_claim_has_one_place_and_a_measured_one_is_answered_on_the_page_of_its_experiment() -> None:
-    places = [(name, claim) for name, text in TEXTS["full"].items() for claim in claims_in(text)]
+    claimed = evidence_of("full").claims
+    places = [(name, claim) for name, text in texts_of("full").items() for claim in claims_in(text)]
     page_of = {claim: name for name, claim in places}
-    assert sorted(page_of) == sorted(FULL.claims["claim"]) and len(page_of) == len(places)
-    for row in FULL.claims[FULL.claims["value"].notna()].to_dict("records"):
+    assert sorted(page_of) == sorted(claimed["claim"]) and len(page_of) == len(places)
+    for row in claimed[claimed["value"].notna()].to_dict("records"):
         owners = {page.name for page in pages() if row["source"].split()[0] in page.experiments}
         assert not owners or page_of[row["claim"]] != "index" or row["claim"] == CLAIM["claim"], row["claim"]
-    rests = [text.partition("\n\n## Also measured\n\n")[2] for text in TEXTS["full"].values()]
+    rests = [text.partition("\n\n## Also measured\n\n")[2] for text in texts_of("full").values()]
     assert any(rests) and all('| <a id="' in rest and "|\n\n## Provenance\n\n" in rest for rest in rests if rest)
 
 
-@pytest.mark.parametrize("texts", TEXTS.values())
-def test_tables_have_as_many_cells_in_every_line(texts: dict[str, str]) -> None:
+@pytest.mark.parametrize("which", ["full", "little"])
+def test_tables_have_as_many_cells_in_every_line(which: str) -> None:
+    texts = texts_of(which)
     for name, text in texts.items():
         for table in re.findall(r"(?:^\|.*\|\n)+", text, re.MULTILINE):
             widths = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
@@ -156,7 +175,7 @@ def test_tables_have_as_many_cells_in_every_line(texts: dict[str, str]) -> None:
 
 
 def test_a_section_of_another_page_is_named_by_its_link_alone() -> None:
-    texts = TEXTS["full"]
+    texts = texts_of("full")
     headings = {name: set(re.findall(r"^##+ (.*)$", text, re.MULTILINE)) for name, text in texts.items()}
     for name, text in texts.items():
         prose = re.sub(r"\[[^]]*\]\([^)]*\)", "", text)
@@ -169,21 +188,22 @@ def test_pages_and_sections_named_in_documents_exist(file: str) -> None:
     text = (ROOT / file).read_text()
     assert set(re.findall(r"reports/(\w+)\.(?:md|html)", text)) <= set(NAMES)
     for name, heading in re.findall(r'reports/(\w+)\.md[`)]+,\s"(.*?)"', text):
-        assert re.search(rf"^##+ {re.escape(heading)}$", TEXTS["full"][name], re.MULTILINE), f"{file}: {heading}"
+        assert re.search(rf"^##+ {re.escape(heading)}$", texts_of("full")[name], re.MULTILINE), f"{file}: {heading}"
 
 
 def test_the_first_page_lists_all_pages_and_unpublished_experiments() -> None:
-    for text in (TEXTS["full"]["index"], TEXTS["little"]["index"]):
+    for text in (texts_of("full")["index"], texts_of("little")["index"]):
         for page in pages()[1:]:
             assert f"- **[{page.title}]({page.name}.md)**: {page.question}" in text
-    for text, evidence in ((TEXTS["full"]["index"], FULL), (TEXTS["little"]["index"], LITTLE)):
+    for which in ("full", "little"):
+        text, evidence = texts_of(which)["index"], evidence_of(which)
         missing = dict(re.findall(r"\((\w+)\.md\)\*\*: .*Not published yet: `(.*?)`\.\*", text))
         missed = {page.name: [name for name in page.experiments if not evidence.measured(name)] for page in pages()}
         assert len(missing) > 7 and missing == {page: "`, `".join(names) for page, names in missed.items() if names}
 
 
 def test_experiments_are_on_their_pages() -> None:
-    index, text = TEXTS["full"]["index"], TEXTS["full"]["reproduction"]
+    index, text = texts_of("full")["index"], texts_of("full")["reproduction"]
     for heading in ("Table 1: accuracy", "The paper's claims", "Table 2: latency", "Figure 3: ", "Training"):
         assert f"## {heading}" in text
     for experiment, mode in (("quick", "full"), ("paper", "paper")):
@@ -195,12 +215,12 @@ def test_experiments_are_on_their_pages() -> None:
 
 
 def test_missing_latency_is_reported_with_its_remedy() -> None:
-    text = TEXTS["little"]["reproduction"]
+    text = texts_of("little")["reproduction"]
     assert "Latency was not measured" in text and "apt-get install llvm-19" in text
 
 
 def test_every_page_says_where_its_numbers_come_from() -> None:
-    texts = TEXTS["full"]
+    texts = texts_of("full")
     assert "| `quick` | - | - | - | - | 0, 1 | made with this report |" in texts["index"]
     line = "published 2026-11-22, 1 **changed**, 6 of unknown state ([provenance](#provenance))."
     assert f"Numbers: 7 experiments, {line}" in texts["imitation"]
@@ -209,9 +229,9 @@ def test_every_page_says_where_its_numbers_come_from() -> None:
     assert f"| `imitation_evidence` {origin} unknown |" in texts["imitation"]
     assert f"| `hardware` {origin} current |" in texts["processors"]
     assert "| `operator_speed` | 2026-11-22 | unknown | unknown | unknown | unknown | unknown |" in texts["operator"]
-    evident = [page.name for page in pages() if EVIDENT & {*page.experiments}]
+    evident = [page.name for page in pages() if {*every_row().experiment} & {*page.experiments}]
     assert len(evident) > 6 and all("## Provenance" in texts[name] for name in ("index", *evident))
-    again = build.markdown(replace(FULL, states={}))
+    again = build.markdown(replace(evidence_of("full"), states={}))
     for name, text in again.items():  # nothing else depends on it but the line at the top
         before, after = (re.sub(r"^Numbers: .*$", "", page, flags=re.M) for page in (texts[name], text))
         assert before.partition("## Provenance")[0] == after.partition("## Provenance")[0]
@@ -235,14 +255,14 @@ def test_each_missing_experiment_is_named_with_its_command() -> None:
     frozen = ["operator_decoding", "own_assembly", "own_mutations", "exact_flow", "whole_graph_scale"]
     commands += [f"python -m benchmarks.{name}" for name in benchmarks]
     commands += [f"git restore reports/published/{name}" for name in frozen]
-    named = commands_for_what_is_missing(TEXTS["little"].values())
+    named = commands_for_what_is_missing(texts_of("little").values())
     assert not Counter(commands) - Counter(named)  # sections that were added name further ones
-    measured = {f"snakemake data/published/{name}.done" for name in EVIDENT}
-    assert not measured & {*commands_for_what_is_missing(TEXTS["full"].values())}
+    measured = {f"snakemake data/published/{name}.done" for name in {*every_row().experiment}}
+    assert not measured & {*commands_for_what_is_missing(texts_of("full").values())}
 
 
 def test_the_corpus_its_verification_and_its_ingestion() -> None:
-    text = made.without_anchors(TEXTS["full"]["corpus"])
+    text = made.without_anchors(texts_of("full")["corpus"])
     assert "| **all** |  | 20 | 1,200 | 600 | 3,000 | 5.0 | 1.00 | 20.0% | 100.00% |" in text
     assert "| ffprobe | lib19.so | 60 | 30 | 150 | 5.0 |" in text and "|  | 5 more | 300 | 150 |" in text
     assert "| register RAW | 600 | 100.0% | 600 | 100.0% |" in text
@@ -261,8 +281,9 @@ def test_the_corpus_its_verification_and_its_ingestion() -> None:
     assert "| 25% | 4,000,000 | 11.0 | 363,636 | 0.70 |" in text
 
 
-@pytest.mark.parametrize("texts", TEXTS.values())
-def test_pictures_are_before_tables_and_have_a_description(texts: dict[str, str]) -> None:
+@pytest.mark.parametrize("which", ["full", "little"])
+def test_pictures_are_before_tables_and_have_a_description(which: str) -> None:
+    texts = texts_of(which)
     for name, text in texts.items():
         for part in re.split(r"^(?=##+ )", text, flags=re.MULTILINE):
             pictures = [match.start() for match in re.finditer(r"^!\[", part, re.MULTILINE)]
