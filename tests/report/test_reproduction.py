@@ -29,6 +29,14 @@ def test_the_tables_of_an_experiment() -> None:
     assert list(part["figures"]) == names
 
 
+def test_a_trial_of_more_iterations_is_headed_by_its_unit() -> None:
+    rows = made.reproduction()
+    twice = rows.assign(unit=rows["unit"].where(rows["judge"] != "atom", "cycles per iteration"))
+    for results, heading in ((rows, "Atom, single pass cycles"), (twice, "Atom, cycles per iteration")):
+        (part,) = paper_tables.section(made.evidence(results))["parts"]
+        assert [name for name in part["table_2"].head if "cycles" in name] == ["Haswell, cycles per iteration", heading]
+
+
 def test_the_reproductions_stand_in_their_order() -> None:
     rows = [made.reproduction(name, "paper") for name in ("operator_learning", "paper", "quick")]
     section = paper_tables.section(made.evidence(*rows))
