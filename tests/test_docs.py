@@ -99,6 +99,7 @@ def test_lines_on_own_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert "<html" in (tmp_path / "dot.html").read_text()
 
 
+@pytest.mark.slow
 def test_lines_on_splits_and_instances(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(ROOT / "tests/fixtures/splits/chain.json", tmp_path / "WORKLOAD.json")
     (tmp_path / "j301_1.sm").write_text(

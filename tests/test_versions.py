@@ -12,7 +12,7 @@ from pipeline.lab.trial.copies import ENVIRONMENT, digests, run
 from tests.copies import planned
 from tests.team_lines import lines, typed
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 
 def test_a_killed_run_leaves_nothing_half_written(killed: Path) -> None:
@@ -20,7 +20,6 @@ def test_a_killed_run_leaves_nothing_half_written(killed: Path) -> None:
     assert planned(killed) == {}
 
 
-@pytest.mark.slow
 def test_a_colleague_fetches_the_data_by_ssh_and_computes_nothing(killed: Path, tmp_path: Path) -> None:
     """The lines of docs/team.md."""
     if not Path("/usr/sbin/sshd").exists():
@@ -65,7 +64,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TrialCluster]:
         yield started
 
 
-@pytest.mark.slow
 def test_slurm_gives_the_same_bytes_and_more_memory_to_who_needs_it(
     killed: Path, cluster: TrialCluster, tmp_path: Path
 ) -> None:

@@ -10,6 +10,8 @@ from learned_schedulers.bench.budgets import Limit
 from learned_schedulers.bench.peers import entrant
 from learned_schedulers.bench.results import of_entrant
 
+pytestmark = pytest.mark.slow
+
 SET = "adversarial_small"
 SOURCE = """
 import os, sys

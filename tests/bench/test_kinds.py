@@ -24,7 +24,7 @@ BOARDS = [("blocks_development", "atom", "critical_path"), ("fused_development",
 LIMIT = Limit("evaluations", 20)
 
 
-@pytest.mark.parametrize(("of_set", "target", "method"), BOARDS)
+@pytest.mark.parametrize(("of_set", "target", "method"), [BOARDS[0], pytest.param(*BOARDS[1], marks=pytest.mark.slow)])
 def test_a_result_is_handed_in_and_one_below_the_bound_is_refused(
     of_set: str, target: str, method: str, tmp_path: Path
 ) -> None:

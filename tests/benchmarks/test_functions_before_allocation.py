@@ -16,6 +16,8 @@ from benchmarks.before_allocation.suitable import LEAST, MOST, UnfitError, candi
 from learned_schedulers.blocks.before_allocation import llvm
 from learned_schedulers.blocks.before_allocation.functions import Function, functions
 
+pytestmark = pytest.mark.slow
+
 # As clang 14 writes it: typed pointers, numbers for names.
 MODULE = """; ModuleID = 'part.c'
 source_filename = "part.c"

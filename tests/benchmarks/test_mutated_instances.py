@@ -34,6 +34,8 @@ from benchmarks.mutated_instances.watched import Watched
 from pipeline.lab.trial import drawn_projects
 from tests import damaged
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:

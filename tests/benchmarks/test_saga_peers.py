@@ -24,6 +24,8 @@ from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.graphs.read.workloads import read_workload
 from tests.graphs.problems import drawn
 
+pytestmark = pytest.mark.slow
+
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(1, 3), st.floats(0, 1))
 @settings(max_examples=25)

@@ -135,6 +135,7 @@ def test_no_line_is_lost(
         assert_right(before_line, after_line)
 
 
+@pytest.mark.slow
 def test_the_number_of_processes_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = "\n".join(["", *REAL, "zz"]).encode()
     monkeypatch.setattr(ordered_file, "LINES", 7)

@@ -76,6 +76,7 @@ def printed(folder: Path, *files: str) -> str:
     return subprocess.run(["./program"], cwd=folder, check=True, capture_output=True, text=True, timeout=20).stdout
 
 
+@pytest.mark.slow
 def test_objects_and_assembly_compute_the_same(source: Path) -> None:
     folder = source.parent
     (folder / "default.o").write_bytes(_by_default(TEXT))
@@ -183,6 +184,7 @@ def test_options_of_code_need_code(tmp_path: Path) -> None:
     assert result.exit_code == 1 and "--by-clang, --evaluations, --measure: for C, C++, .ll and .bc" in result.stderr
 
 
+@pytest.mark.slow
 def test_measured_functions_compute_the_same(source: Path, native: Native) -> None:
     """Whether an order is taken depends on this machine: what is said of it has to fit, and what it computes."""
     folder = source.parent

@@ -68,6 +68,7 @@ def test_every_verb_is_tried() -> None:
     assert {*WORDS, "cc"} == {*VERBS}  # `cc` says what the compiler says
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", WORDS)
 def test_no_bars_in_a_file(verb: str, folder: Path) -> None:
     run = subprocess.run(command(verb), cwd=folder, capture_output=True, text=True, check=False)

@@ -8,6 +8,8 @@ import pytest
 
 from learned_schedulers.conformance.confined import STARTING, outcomes
 
+pytestmark = pytest.mark.slow
+
 SOURCE = """
 import os, sys, time
 import numpy as np
@@ -58,7 +60,6 @@ def test_what_ends_a_check_is_told(folder: Path, name: str, message: str) -> Non
     assert second.check == CHECKS[1] and not second.failures
 
 
-@pytest.mark.slow
 def test_a_hang_is_ended(folder: Path) -> None:
     first, second = outcomes("troubled:Hangs", {}, CHECKS, 30)
     assert "it took longer than 30 s" in first.failures[0].message and not second.failures

@@ -39,6 +39,7 @@ def failed(fuse: Fuse) -> dict[str, str]:
     return {name: "; ".join(map(str, wrong)) for name, wrong in failures.items() if wrong}
 
 
+@pytest.mark.slow
 def test_a_method_that_is_right_passes() -> None:
     assert failed(right) == {}
 

@@ -13,6 +13,8 @@ from learned_schedulers.blocks.before_allocation import users_code
 from learned_schedulers.blocks.run.native import Native
 from learned_schedulers.blocks.run.oracle import OracleError
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = Path(__file__).parents[2] / "examples/before_allocation.py"
 
 

@@ -11,6 +11,8 @@ from pipeline.processors.tables import GUESS_HISTORY, MACHINE_INSTRUCTIONS
 from tests.blocks.methods.machines import table
 from tests.stages.test_learn_policy import inputs  # noqa: F401 - a fixture
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = Guessing(
     training="training", development="development", machines=["small", "other"], blocks=30, evaluations=20, rounds=2,
     moves=4, randomness=0.1, hidden=(4, 4), steps=5, batch=16, learning_rate=0.01,

@@ -11,6 +11,8 @@ from pipeline.processors.tables import MACHINE_INSTRUCTIONS
 from tests.blocks.methods.machines import MULTIPLY, table
 from tests.blocks.models.imitated import INSTRUCTIONS, block_tables
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = '{"training": "training", "blocks": 30, "rollouts": 4, "rounds": 2, "randomness": 0.1}'
 
 

@@ -26,6 +26,8 @@ from learned_schedulers.blocks.before_allocation.subject import Subject
 from learned_schedulers.blocks.run.native import Native
 from tests.blocks.before_allocation.code import HEADER, LOOPS, crowded
 
+pytestmark = pytest.mark.slow
+
 ODD = """
 declare i64 @getpid()
 declare void @llvm.trap()

@@ -21,6 +21,8 @@ from tests.blocks.methods.made_up import (
     random_problems,
 )
 
+pytestmark = pytest.mark.slow
+
 MANY = 60
 CHIPS, SIZE = 12, 10  # that issue out of order, and blocks on each
 

@@ -113,6 +113,7 @@ def test_files_tell_what_ends_a_block(file: int) -> None:
     assert test.end.repeats is False and call.end.repeats is False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", FUSING)
 @pytest.mark.parametrize("by", [by for by in METHODS if by != "random_legal"])
 def test_a_comparison_stays_at_its_jump(by: By, target: str) -> None:

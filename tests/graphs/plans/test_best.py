@@ -84,6 +84,7 @@ def test_annealing_moves_groups_and_is_never_worse_than_its_start(seed: int) -> 
     assert annealed.seconds <= min(trial.seconds for trial in others)
 
 
+@pytest.mark.slow
 def test_where_memory_binds_the_best_placement_of_two_towers_is_found() -> None:
     """Two chains of four and a join on two devices, beside all placements: the way to it leads over unfit ones."""
     children = Edges(np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 8], np.int32), np.array([1, 2, 3, 8, 5, 6, 7, 8], np.int32))

@@ -23,6 +23,8 @@ from learned_schedulers.projects.models.jackson import preemptive_bound
 from learned_schedulers.projects.models.self_labelling import weights_of
 from learned_schedulers.projects.problem import JobShop, Project, project_of
 
+pytestmark = pytest.mark.slow
+
 
 def network(seed: int = 0, width: int = 8) -> CandidateNetwork:
     torch.manual_seed(seed)
