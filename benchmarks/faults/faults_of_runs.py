@@ -43,9 +43,10 @@ class RunFaults:
             moment, began = float(random.uniform(0.5, self._seconds)), time.monotonic()
             process = self._place.start(SNAKEMAKE)
             try:
-                process.popen.wait(moment)
+                code = process.popen.wait(moment)
             except subprocess.TimeoutExpired:
                 break
+            assert code == 0, f"a run that nobody killed failed: {process.wait(1).text[-2000:]}"
             self._seconds = time.monotonic() - began
         rule = self.kinds[kind](process)
         return rule, f"after {moment:.1f} s", self._judge(process.wait(self._limit))
