@@ -1,5 +1,6 @@
 """Fixtures of more than one room, and how all tests are run: small tensors, and two cores that others use too."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -34,6 +35,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The files that take minutes begin first, the longest before the others, so that no process waits at the end."""
     longest = ("test_dvc.py", "test_end_to_end.py", "test_versions.py")
     items.sort(key=lambda item: longest.index(item.path.name) if item.path.name in longest else len(longest))
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays until the end: no collection of garbage looks through it again."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import sys
 
 
 def main() -> None:
     """Entry point of the console command."""
+    atexit.register(gc.freeze)  # Python would look for cycles among all that torch made, which takes up to a second
     if sys.argv[1:2] == ["cc"]:
         from learned_schedulers.wrapper.compiler import parsed, run
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -28,6 +30,7 @@ def repeated(argv: list[str]) -> list[str]:
 
 def run(main: Callable[..., Any]) -> None:
     """Run a stage's function as a command that explains expected errors."""
+    atexit.register(gc.freeze)  # Python would look for cycles among all that torch made, which takes up to a second
     sys.argv[1:] = repeated(sys.argv[1:])
     with explained():
         typer.run(main)

@@ -4,6 +4,7 @@ Only what is installed is imported beforehand: a folder's own `pipeline` is read
 the socket at which `sitecustomize.py` hands stages over; the server ends with its standard input.
 """
 
+import gc
 import json
 import os
 import runpy
@@ -62,4 +63,5 @@ if __name__ == "__main__":
     import_module("numba.core.registry").cpu_target.target_context.refresh()  # what the first kernel loads
     for name in [name for name in sys.modules if name.split(".")[0] == LOADED[0]]:
         del sys.modules[name]
+    gc.freeze()  # no stage looks through it again
     serve(sys.argv[1])
