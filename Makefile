@@ -17,6 +17,8 @@ APT = { command -v apt-get >/dev/null && { $(APT_GET) install -y --no-install-re
 
 END_TO_END = pytest -q -n 2 --dist loadfile --no-loadscope-reorder $$(grep -rl --include='test_*.py' 'pytest\.mark\.e2e' tests)
 
+PIP = $(BIN)/pip install --disable-pip-version-check --no-compile -c constraints.txt
+
 .PHONY: help
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -93,8 +95,9 @@ $(READY): constraints.txt pyproject.toml
 	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv >/dev/null 2>&1 \
 		|| { $(call APT,python3-venv) && $(PYTHON) -m venv .venv; } \
 		|| { echo "error: $(PYTHON) cannot make a virtual environment; on Debian: apt-get install python3-venv" >&2; exit 1; }
-	$(BIN)/pip install --disable-pip-version-check -c constraints.txt $$(grep '^torch==' constraints.txt)
-	$(BIN)/pip install --disable-pip-version-check -c constraints.txt -e '.[learn,graphs,pipeline,test]'
+	$(PIP) $$(grep '^torch==' constraints.txt)
+	$(PIP) -e '.[learn,graphs,pipeline,test]'
+	@$(BIN)/python -m compileall -qq -j 0 .venv/lib || true  # on all cores, where pip uses one; some are templates
 	@touch $@
 
 # The pipeline runs on without llvm-mca: the report then says that the latency rows are missing, and why.

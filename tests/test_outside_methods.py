@@ -93,6 +93,7 @@ def test_a_method_of_blocks_is_made(package: None) -> None:
     assert chosen.modules() == [] and hasattr(methods.make("block", "plain", chosen.settings, {}), "solve")
 
 
+@pytest.mark.slow
 def test_what_a_package_offers(package: None) -> None:
     both = {"on_one": "their_methods:OnOne", "plain": "their_methods:Plain"}
     assert outside_methods.offered() == both

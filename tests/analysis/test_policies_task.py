@@ -142,6 +142,7 @@ def test_a_method_is_not_compared_with_itself_nor_with_list_scheduling_twice_nor
 SECONDS = st.lists(st.lists(st.floats(0.5, 20), min_size=2, max_size=2), min_size=3, max_size=3)
 
 
+@pytest.mark.slow
 @given(st.lists(SECONDS, min_size=2, max_size=2), st.lists(SECONDS, min_size=2, max_size=2))
 @settings(max_examples=10)
 def test_peers_are_symmetrical(first: list[Costs], second: list[Costs]) -> None:

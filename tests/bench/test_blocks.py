@@ -49,6 +49,7 @@ def test_dependencies_are_those_of_the_block() -> None:
         assert edges == {(int(before), int(after)) for before, after in np.argwhere(in_gcc_order)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["haswell", "atom"])
 def test_orders_cost_no_less_than_the_bound(target: str) -> None:
     few = blocks()[::12]

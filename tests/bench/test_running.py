@@ -225,6 +225,7 @@ def test_arrays_that_the_judge_reads_are_read_only(target: str) -> None:
             assert not any(array.flags.writeable for array in arrays if array is not None)
 
 
+@pytest.mark.slow
 def test_a_method_that_ignores_the_memory_has_no_schedule_that_fits() -> None:
     for instance in instances("placement_unseen"):
         source = of_method(entrant("list_scheduling", "unseen_real"), THOUSAND)

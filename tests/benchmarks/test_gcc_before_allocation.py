@@ -127,6 +127,7 @@ def test_a_file_that_does_not_compile_is_reported(cache: Path, bench: Bench) -> 
     assert answer(cache, bench, "same", project="generated").note == "it has no C"
 
 
+@pytest.mark.slow
 def test_only_what_a_function_reaches_is_placed(cache: Path) -> None:
     """Other functions of the file could not be placed."""
     row = Entry("", "", "", "tiny", "", "part.c", "through", "", 0, 0, "")

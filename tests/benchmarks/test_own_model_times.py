@@ -21,6 +21,7 @@ def test_every_operation_of_a_model_has_two_times() -> None:
     assert (times.expected >= 5e-6).all() and (times.measured > 0).all()
 
 
+@pytest.mark.slow
 def test_numbers_over_all_models() -> None:
     expected = np.arange(1.0, 7.0)
     rows = _together(

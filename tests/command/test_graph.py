@@ -175,6 +175,7 @@ def test_a_workload_is_scheduled_and_written(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["gantt.png", "new", "trace.json"]
 
 
+@pytest.mark.slow
 def test_the_same_seed_writes_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a.json", "b.json"):
         assert run(RESNET, "--moves", "100", "--seed", "3", "--trace", tmp_path / name).exit_code == 0
@@ -223,6 +224,7 @@ def test_a_class_behind_a_dot_is_told_of_the_colon(typed: str, remedy: str) -> N
     assert remedy in refused(typed, "--input", "int64:3,5")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ending", "begin"), [(".svg", b"<?xml"), (".PDF", b"%PDF")])
 def test_a_chart_has_the_form_of_its_ending(ending: str, begin: bytes, tmp_path: Path) -> None:
     path = written(tmp_path, [node(1), node(2)], [edge(1, 2)])

@@ -186,6 +186,7 @@ def test_where_the_result_goes_must_be_clear(tmp_path: Path) -> None:
     assert (tmp_path / "mine.csv").read_text() == SLOW_FIRST
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("names", "places"),
     [
@@ -222,6 +223,7 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_go_on(tmp_path: Path
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine.csv"]
 
 
+@pytest.mark.slow
 def test_files_that_are_not_there_do_not_end_a_batch(tmp_path: Path) -> None:
     for name in ("first.csv", "last.csv", "lines.csv"):
         (tmp_path / name).write_text(f"{SLOW_FIRST}\n")
@@ -370,6 +372,7 @@ def test_in_place_replaces_by_a_rename(source: Path) -> None:
     assert source.stat().st_mode & 0o777 == 0o640
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["in place", "existing", "broken"])
 @pytest.mark.parametrize("name", ["f.s", "mine.csv"])
 def test_a_symbolic_link_stays_and_what_it_leads_to_is_written(place: str, name: str, source: Path) -> None:

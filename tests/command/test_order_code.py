@@ -100,6 +100,7 @@ def _by_default(text: str) -> bytes:
         return emitter.object_file(users_code.read(text.encode(), "f.ll"), "f.ll")
 
 
+@pytest.mark.slow
 def test_intermediate_code_is_a_legal_order_with_the_line_that_keeps_it(tmp_path: Path) -> None:
     (tmp_path / "f.ll").write_text(HEADER + crowded(24))
     result = typed(tmp_path / "f.ll", "-o", tmp_path / "new.ll", "--evaluations", "40", "--for", "haswell")
@@ -146,6 +147,7 @@ def test_what_is_not_for_this_code_is_refused(
     assert result.exit_code == 1 and reason in result.stderr and not [*source.parent.glob("new*")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -219,6 +221,7 @@ def test_without_a_confined_process_nothing_is_measured(source: Path, monkeypatc
     assert "leave --measure out: counts judge orders" in result.stderr and not (source.parent / "new.o").exists()
 
 
+@pytest.mark.slow
 def test_a_batch_mixes_code_and_blocks(source: Path) -> None:
     (source.parent / "f.csv").write_text("488b03418b57044889de4889ef\n")
     result = typed(source, source.parent / "f.csv", "--dry-run", "--evaluations", "2", "--for", "atom")
@@ -235,6 +238,7 @@ def test_a_defect_of_an_order_is_not_written(source: Path, monkeypatch: pytest.M
     assert not (source.parent / "new.o").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", ["--evaluations", "--measure"])
 def test_an_interrupt_leaves_nothing_half(budget: str, source: Path) -> None:
     words = [sys.executable, "-m", "learned_schedulers.command.main", "order", "f.ll", "-o", "out/new.o"]
@@ -247,6 +251,7 @@ def test_an_interrupt_leaves_nothing_half(budget: str, source: Path) -> None:
     assert not (source.parent / "out").exists()
 
 
+@pytest.mark.slow
 def test_seconds_end_a_search(source: Path) -> None:
     began = time.monotonic()
     result = typed(source, "-o", source.parent / "new.o", "--evaluations", "1000000", "--seconds", "1")
@@ -258,6 +263,7 @@ def test_c_without_options_names_the_remedy(source: Path) -> None:
     assert result.exit_code == 1 and 'C and C++ are compiled first; say how: --by-clang "-O3' in result.stderr
 
 
+@pytest.mark.slow
 @needs_clang
 def test_c_and_cpp_become_objects(source: Path) -> None:
     folder = source.parent

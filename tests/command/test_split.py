@@ -27,6 +27,7 @@ def refused(*words: str | Path) -> str:
     return result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", ["load", "latency"])
 @pytest.mark.parametrize("by", ["programme", "go", "untaught"])
 def test_a_split_is_written_and_holds_the_rules(by: str, objective: str, tmp_path: Path) -> None:
@@ -41,6 +42,7 @@ def test_a_split_is_written_and_holds_the_rules(by: str, objective: str, tmp_pat
     assert again.exit_code == 0 and f"{took:,.6g} ms" in again.stdout
 
 
+@pytest.mark.slow
 def test_without_time_the_answer_is_go_s_or_better_and_says_how_far_it_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(split, "_FEW", 2)
     result = run(CHAIN, "--seconds", "0", "--evaluations", "21")

@@ -76,6 +76,7 @@ def test_no_bars_in_a_file(verb: str, folder: Path) -> None:
     assert "\r" not in run.stderr and "%|" not in run.stderr
 
 
+@pytest.mark.slow
 def test_bars_on_a_terminal(folder: Path) -> None:
     reader, writer = pty.openpty()
     termios.tcsetwinsize(writer, (24, 80))

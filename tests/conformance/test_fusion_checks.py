@@ -44,6 +44,7 @@ def test_a_method_that_is_right_passes() -> None:
     assert failed(right) == {}
 
 
+@pytest.mark.slow
 def test_methods_for_one_device_or_several_alone_pass_and_for_none_do_not() -> None:
     def for_one(problem: FusionProblem, rng: np.random.Generator, machine: Machine | None) -> Fusion:
         if machine is not None:

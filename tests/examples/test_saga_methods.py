@@ -56,6 +56,7 @@ def test_every_class_is_offered() -> None:
     assert sorted(NAMES) == sorted(classes)
 
 
+@pytest.mark.slow
 def test_the_package_builds(tmp_path: Path) -> None:
     source = tmp_path / "source"
     shutil.copytree(FOLDER, source, ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__"))

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 SMALL = load(ROOT / "params.test.yaml")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STARTS)
 def test_a_network_is_equal_to_itself(name: str) -> None:
     torch.manual_seed(0)

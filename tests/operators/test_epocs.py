@@ -157,6 +157,7 @@ def test_dykstra_waits_while_its_point_stands_still() -> None:
     torch.testing.assert_close(result, torch.tensor([[0.0, 1.0]]).double())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("stored", STORED)
 def test_gradient(method: Method, stored: str) -> None:
@@ -216,6 +217,7 @@ def test_items_do_not_influence_each_other(method: Method) -> None:
     torch.testing.assert_close(whole[2:3], epocs(y[2:3], item_constraints, method=method))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_float32_reaches_the_tolerance(method: Method) -> None:
     a, c = sparse_normal(64, 4, 40, seed=2).float(), sparse_normal(64, 10, 40, seed=3).float()

@@ -85,6 +85,7 @@ def page(evidence: Evidence) -> str:
     return made.page("devices", evidence)[0]
 
 
+@pytest.mark.slow
 def test_the_page_shows_every_table_and_figure() -> None:
     text = page(evidence())
     for text_shown in (

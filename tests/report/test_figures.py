@@ -59,6 +59,7 @@ def test_equal_frames_give_equal_bytes() -> None:
     assert b"matplotlib" not in first.lower()
 
 
+@pytest.mark.slow
 def test_an_example_marks_every_slot_twice(drawn: dict[str, Figure]) -> None:
     figure = drawn["example_quick_full_1"]
     assert len(figure.axes) == 4 and all(len(ax.patches) == 5 for ax in figure.axes)

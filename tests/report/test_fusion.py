@@ -166,6 +166,7 @@ def test_times_and_factors_as_people_read_them() -> None:
     assert filled(Table(["A", "B"], [["x", "-"], ["y", "-"]], 1)) == Table(["A"], [["x"], ["y"]], 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", PUBLISHED)
 def test_the_page_says_what_is_missing(missing: str) -> None:
     text, _ = page(fusion.evidence(*(name for name in PUBLISHED if name != missing)))

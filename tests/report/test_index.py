@@ -50,6 +50,7 @@ def test_a_card_has_the_papers_figure_or_the_goal_and_ours_with_its_interval() -
     assert goal == "≥ 20%" and ours == "25% <small>[15 to 35]</small>"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", [policies, placement, fusion])
 def test_claims_of_cards_lead_to_the_cells_that_answer_them(module: ModuleType) -> None:
     name = module.__name__.rpartition(".")[2]

@@ -155,6 +155,7 @@ def test_each_claim_finds_its_row() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("experiment", sorted(EXPERIMENTS))
 def test_the_page_is_whole_without_an_experiment(experiment: str) -> None:
     rows = own_code.results()

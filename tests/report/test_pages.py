@@ -132,6 +132,7 @@ def shown(text: str) -> list[str]:
     return re.findall(r"\(figures/(.*?)\.png\)", text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["full", "little"])
 def test_every_figure_is_on_one_page(which: str) -> None:
     drawn = build.figures(evidence_of(which))
@@ -219,6 +220,7 @@ def test_missing_latency_is_reported_with_its_remedy() -> None:
     assert "Latency was not measured" in text and "apt-get install llvm-19" in text
 
 
+@pytest.mark.slow
 def test_every_page_says_where_its_numbers_come_from() -> None:
     texts = texts_of("full")
     assert "| `quick` | - | - | - | - | 0, 1 | made with this report |" in texts["index"]

@@ -69,6 +69,7 @@ def test_every_figure_can_be_drawn() -> None:
         assert render(draw())[:4] == b"\x89PNG"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["gflownet", "gflownet_one_graph", "exact_flow", "gflownet_paper_sizes"])
 def test_a_section_whose_numbers_are_missing_is_left_out(missing: str) -> None:
     text, drawn = page(policies.evidence(*(name for name in PUBLISHED if name != missing)))

@@ -60,6 +60,7 @@ def optima_of(inputs: dict[str, Path], unknown: str, entry: str = ENTRY) -> pd.D
     return tables.read(OPTIMA, out)
 
 
+@pytest.mark.slow
 def test_orders_are_llvm_mcas_best_or_gccs_own(inputs: dict[str, Path], binary: str) -> None:
     best = optima_of(inputs, "")
     assert len(best) == 40

@@ -40,6 +40,7 @@ def test_cost_counts_a_folded_reload_more_than_nothing() -> None:
     assert cost(Counts(10, 0, 0)) < cost(Counts(10, 0, 1)) < cost(Counts(11, 1, 1))
 
 
+@pytest.mark.slow
 def test_orders_are_legal_better_and_the_same_on_any_number_of_cores(
     standing: Compiled, emitter: llvm.Emitter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,6 +68,7 @@ def test_a_search_without_time_changes_nothing(standing: Compiled) -> None:
     assert len(functions) == 2 and not any(function.orders for function in functions.values())
 
 
+@pytest.mark.slow
 def test_a_module_that_cannot_be_taken_apart_is_compiled_whole(
     standing: Compiled, emitter: llvm.Emitter, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -103,6 +103,7 @@ def test_types_are_those_of_llvm(text: str) -> None:
     assert len(_compared(llvm.read(text.encode(), "text").text)) >= 10
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not shutil.which("clang") or not shutil.which("csmith") or CSMITH_HEADER is None,
     reason="clang, csmith or its header (libcsmith-dev) is missing",

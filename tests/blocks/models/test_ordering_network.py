@@ -46,6 +46,7 @@ def orders_of(model: OrderingNetwork, sample: Sample = SAMPLE) -> dict[str, list
     return dict(orders)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_orders_of_all_lengths_are_legal_and_do_not_depend_on_the_order_shown(encoder: str, head: str) -> None:
@@ -65,6 +66,7 @@ def test_orders_of_all_lengths_are_legal_and_do_not_depend_on_the_order_shown(en
             assert np.mean(same) > 0.95  # ties alone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_every_parameter_learns(encoder: str, head: str) -> None:

@@ -88,6 +88,7 @@ def test_fenchel_young_gradient_is_projection_minus_truth() -> None:
     torch.testing.assert_close(proposal.grad, (matrix.detach() - torch.eye(4)) / 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", ["sinkhorn", "popocs"])
 def test_training_lowers_the_loss(operator: str) -> None:
     settings = made.SETTINGS.model_copy(update={"operator": operator, "steps": 150, "learning_rate": 0.03})

@@ -142,6 +142,7 @@ def _with_compare() -> tuple[list[bytes], list[bytes]]:
     return codes, [bytes([0] * (count - 1) + [Mark.FUSED]) for count in counts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["atom", "skylake", "znver4"])
 def test_every_order_that_is_taken_is_faster_and_never_slower(binary: str, target: str) -> None:
     """Against simulations of this test, of the text in the new order, by other options of llvm-mca's front."""

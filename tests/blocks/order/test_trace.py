@@ -23,6 +23,7 @@ from tests.blocks.order.drawn_processors import orders, plain, processors
 from tests.blocks.processors.test_in_order import ALU, DIVIDE, HAND, LOAD, MULTIPLY, Op, costs
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_the_chain_adds_up_to_the_makespan_of_the_model(data: st.DataObject) -> None:
     chip = data.draw(processors())
@@ -104,6 +105,7 @@ def described(codes: list[bytes], name: str, binary: str) -> tuple[Processor, li
     return processor_of(machine.read(list(rows), name, Judge(cpu=name, iterations=1), binary)), blocks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["atom", "haswell", "silvermont", "btver2"])
 def test_the_events_are_those_of_llvm_mca(name: str, sample: list[bytes], binary: str) -> None:
     """In blocks of which both have the same makespan; the model's other deviations are measured elsewhere."""

@@ -180,6 +180,7 @@ def with_few_classes(folder: Path, name: str, codes: list[bytes]) -> None:
     class_table.write_classes(folder / f"{CLASSES}.npz", shipped, {name: np.arange(len(rows), dtype=np.int32)})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["atom", "silvermont"])
 def test_llvm_mca_is_asked_for_new_classes(
     binary: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str

@@ -41,6 +41,7 @@ def test_order_matters_in_order(binary: str) -> None:
     assert together.cycles < apart.cycles
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("machine", [HASWELL, ATOM], ids=lambda machine: machine.cpu)
 def test_batches_and_threads_change_nothing(binary: str, machine: Judge) -> None:
     regions = random_regions(40)

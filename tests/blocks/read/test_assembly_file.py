@@ -200,6 +200,7 @@ def test_what_a_table_of_frames_describes_stays_before_its_label(section: str) -
     assert document(text.replace(".byte 0xe", ".quad .LCFI0").replace(section, ".rodata")).faults  # other data names it
 
 
+@pytest.mark.slow
 @needs_gcc
 @pytest.mark.parametrize("more", [(), ("-g",), ("-masm=intel",), ("-ffunction-sections", "-fpic")])
 @pytest.mark.parametrize("name", ["mixed.c", "exceptions.cpp"])
@@ -389,6 +390,7 @@ _VOCABULARY = (
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, len(_VOCABULARY) - 1), st.integers(1, 9)), min_size=1, max_size=60), st.data())
 def test_any_text(choices: list[tuple[int, int]], data: st.DataObject) -> None:

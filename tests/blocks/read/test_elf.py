@@ -32,6 +32,7 @@ def test_kinds(kind: str) -> None:
     assert image.compiler == "GCC: (GNU) 4.9.1"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dyn", "exec", "rel"])
 def test_truncated_anywhere(kind: str) -> None:
     elf = build(CODE, kind=kind)

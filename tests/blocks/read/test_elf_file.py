@@ -44,6 +44,7 @@ def place_of(document: ElfDocument, block: int, linked: bool) -> tuple[str, int]
     return section, int(offset, 16)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_objdump_reads_the_permutations(builds: dict[str, bytes], kind: str, tmp_path: Path) -> None:
     """Orders that need not be legal: bytes are moved in the same way."""
@@ -197,6 +198,7 @@ def test_places_of_linked_files_name_the_function(builds: dict[str, bytes]) -> N
     assert {place.split()[1] for place in places} >= {"main", "grow", "total"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sections", "debug", "pie", "fixed"])
 @given(data=st.data())
 def test_damaged_files(builds: dict[str, bytes], kind: str, data: st.DataObject) -> None:

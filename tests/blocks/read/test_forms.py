@@ -122,6 +122,7 @@ def test_no_range() -> None:
     assert decoded_ranges.form.tolist() == [] and decoded_ranges.first.tolist() == [0]
 
 
+@pytest.mark.slow
 def test_constants_change_nothing_but_their_value() -> None:
     """The assumption of forms: other displacements and immediates change neither length, code nor effects."""
     rng = random.Random(0)

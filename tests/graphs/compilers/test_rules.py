@@ -21,6 +21,7 @@ def kernels(fusion: FusionProblem) -> list[list[int]]:
     return [rule(fusion).kernel.tolist() for rule in RULES]
 
 
+@pytest.mark.slow
 def test_a_chain_is_one_kernel() -> None:
     assert kernels(problem(["add", "relu", "mul"], [(0, 1), (1, 2)])) == [[-1, -1, 2]] * 3
 
@@ -91,6 +92,7 @@ def every_plan(fusion: FusionProblem) -> list[Plan]:
     return plans
 
 
+@pytest.mark.slow
 def test_the_optimum_is_the_best_of_every_grouping() -> None:
     rng = np.random.default_rng(2)
     better = 0

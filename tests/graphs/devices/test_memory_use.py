@@ -39,6 +39,7 @@ def arrival(job: Problem, ends: np.ndarray, placement: np.ndarray, i: int) -> fl
     return float((ends[above] + np.where(placement[above] == placement[i], 0.0, job.delays[above])).max(initial=0.0))
 
 
+@pytest.mark.slow
 @given(Sizes)
 def test_a_whole_schedule_holds_what_the_simulator_says(sizes: tuple[int, int, int, float]) -> None:
     seed, n, m, density = sizes

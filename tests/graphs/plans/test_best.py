@@ -69,6 +69,7 @@ def test_operations_of_a_group_share_a_device_and_devices_hold_what_they_have() 
     assert valid > 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_annealing_moves_groups_and_is_never_worse_than_its_start(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -159,6 +160,7 @@ def small_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(best, "_EVALUATIONS", 60)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_go")
 @pytest.mark.parametrize("seed", range(4))
 def test_go_is_never_worse_than_its_start_with_groups_and_little_memory(seed: int) -> None:

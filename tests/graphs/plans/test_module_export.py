@@ -202,6 +202,7 @@ def kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("name", ["Constant", "Constant(values=[1.0, 3.0], width=2)", "Item", "Attribute", "Drawn"])
 def test_what_the_meta_device_does_not_build(name: str, training: bool, kinds: Path) -> None:
@@ -217,6 +218,7 @@ def test_products_of_integers_have_the_type_of_their_numbers(kinds: Path) -> Non
     assert source.graph.bytes_kept[source.graph.kinds.index("_int_mm")] == 8 * 16
 
 
+@pytest.mark.slow
 def test_control_flow_says_its_rule(kinds: Path) -> None:
     loop = export_module("odd_kinds:Loop", ["2,8"], False)
     assert "while_loop (1) is priced as a single step" in loop.notes[0] and "--costs FILE" in loop.notes[0]
@@ -229,6 +231,7 @@ def test_control_flow_says_its_rule(kinds: Path) -> None:
     assert choice.graph.flops[choice.graph.kinds.index("cond")] == 2 * 8**3 + 64
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("form", "loss", "note"),
     [

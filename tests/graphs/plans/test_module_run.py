@@ -238,6 +238,7 @@ def test_what_is_rounding_beside_the_largest_tensor_is_no_difference() -> None:
     assert difference(expected, expected | {"gradient of bias": torch.tensor([2e-6, 0.0])}) < 1e-4
 
 
+@pytest.mark.slow
 def test_the_sentence_says_which_is_fastest() -> None:
     plan, single, double = np.full(9, 3.0), np.full(9, 4.0), np.full(9, 2.0)
     predicted = {PLAN: 2.5, "torch with 1 thread": 4.0, "torch with 2 threads": 2.2}

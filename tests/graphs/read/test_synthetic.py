@@ -26,6 +26,7 @@ def test_the_seed_is_all(family: str) -> None:
     assert drawn(family, 50, 1).graph_id == drawn(family, 50, 1).graph_id != drawn(family, 50, 2).graph_id
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_costs_and_density(family: str) -> None:
     """Times are U(0, 1), results U(0, 1) MB, and there are about two edges per operation."""

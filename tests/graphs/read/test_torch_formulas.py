@@ -99,6 +99,7 @@ def test_a_table_counts_as_a_weight_as_a_whole() -> None:
     assert graph.bytes_kept.tolist() == [4 * 8000] and graph.bytes_read.tolist() == [4 * 48 + 8 * 6]
 
 
+@pytest.mark.slow
 def test_control_flow_is_one_operation() -> None:
     """The more expensive branch; one step of a loop; all steps of a scan. What is within is looked at, too."""
     square = torch.empty(64, 64)

@@ -73,6 +73,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_they_stay_whole_and_compute_what_torch_does(name: str) -> None:
     make, shape, kinds = CASES[name]

@@ -6,6 +6,7 @@ from copy import deepcopy
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 
 from learned_schedulers.projects.models.active import Shop
@@ -35,6 +36,7 @@ def mean_makespan(network: CandidateNetwork) -> float:
     return float(np.mean([drawn(shop, weights_of(network), rng.random((50, 30)))[0].mean() for shop in shops]))
 
 
+@pytest.mark.slow
 def test_schedules_become_shorter_and_a_stopped_training_ends_alike() -> None:
     states: list[Any] = []
     trained, history = train(SETTINGS, 0, None, lambda state: states.append(deepcopy(state)))

@@ -146,6 +146,7 @@ def test_of_a_long_block_the_part_that_gains_most_is_shown() -> None:
     assert "Its instructions 64 to 72, the part that gains most" in text and "▲\xa08" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["atom", "btver2", "znver4"])
 def test_real_blocks_are_drawn_with_the_cycles_that_were_compared(target: Target) -> None:
     lines = [code.hex().encode() + b"\n" for code in real.table()["code"].to_pylist() if len(code) > 20]

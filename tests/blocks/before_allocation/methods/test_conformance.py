@@ -36,6 +36,7 @@ def test_chains_have_one_order(name: str, n: int) -> None:
     assert order.shape == (n,) and order.tolist() == list(range(n))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("memory", [0.0, 1.0])
 def test_long_blocks(name: str, memory: float) -> None:

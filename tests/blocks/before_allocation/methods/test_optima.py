@@ -26,6 +26,7 @@ def _cost(problem: Problem, order: np.ndarray) -> tuple[int, int]:
     return excess(problem, order), int((pressure(problem, order) - np.array(problem.limits)).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(60))
 def test_least_pressure_is_that_of_the_best_of_all_orders(seed: int) -> None:
     """Where registers are missing, and where only the peak counts because there are enough."""
@@ -94,6 +95,7 @@ def test_least_pressure_says_where_it_proves_nothing() -> None:
     assert not least(long, RNG).proven
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_no_method_has_less_than_the_least(seed: int) -> None:
     problem = drawn(24, seed, nearness=0.2)._replace(limits=(3, 3))
@@ -102,6 +104,7 @@ def test_no_method_has_less_than_the_least(seed: int) -> None:
     assert answer.proven and answer.excess <= min(costs.values()) and answer.excess < costs["random_legal"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(30))
 def test_sethi_and_ullman_need_the_fewest_registers_for_trees(seed: int) -> None:
     problem = tree(5 + seed % 4, seed)
