@@ -69,11 +69,11 @@ def test_every_table_is_there_and_has_rows(undisturbed: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("made", ["undisturbed", pytest.param("published", marks=pytest.mark.slow)])
-def test_tables_are_what_is_recorded_by_any_kind_of_processor(made: str, request: pytest.FixtureRequest) -> None:
-    tables = behaviour.tables(request.getfixturevalue(made))
+@pytest.mark.parametrize("run_of", ["undisturbed", pytest.param("published", marks=pytest.mark.slow)])
+def test_tables_are_what_is_recorded_by_any_kind_of_processor(run_of: str, request: pytest.FixtureRequest) -> None:
+    tables = behaviour.tables(request.getfixturevalue(run_of))
     record, kind = json.loads(behaviour.RECORD.read_text()), machine().kind
-    recorded = {name: digest for name, digest in record["tables"].items() if made == "published" or name in tables}
+    recorded = {name: digest for name, digest in record["tables"].items() if run_of == "published" or name in tables}
     differing = sorted({name for name, _ in recorded.items() ^ tables.items()})
     if varying := [name for name in differing if name.startswith(VARYING)]:
         warnings.warn(f"{kind} gives other bytes, cause not known: {varying}", stacklevel=1)

@@ -7,8 +7,9 @@ import pytest
 from benchmarks import xla_fusions
 from tests.graphs.compilers.hlo_texts import FUSED, SEPARATE, entry
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_simpler_rules_fuse_what_they_say() -> None:
     computation = entry(
         "p = f32[8] parameter(0)",

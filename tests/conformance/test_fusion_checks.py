@@ -21,6 +21,8 @@ from learned_schedulers.graphs.methods.fusing import Fusion, fusion_of
 from learned_schedulers.graphs.models.fusing.joint import Machine
 from learned_schedulers.methods import Unsupported
 
+pytestmark = pytest.mark.slow
+
 Fuse = Callable[[FusionProblem, np.random.Generator, Machine | None], Any]
 
 
@@ -39,12 +41,10 @@ def failed(fuse: Fuse) -> dict[str, str]:
     return {name: "; ".join(map(str, wrong)) for name, wrong in failures.items() if wrong}
 
 
-@pytest.mark.slow
 def test_a_method_that_is_right_passes() -> None:
     assert failed(right) == {}
 
 
-@pytest.mark.slow
 def test_methods_for_one_device_or_several_alone_pass_and_for_none_do_not() -> None:
     def for_one(problem: FusionProblem, rng: np.random.Generator, machine: Machine | None) -> Fusion:
         if machine is not None:

@@ -20,6 +20,8 @@ from pipeline.processors.tables import MACHINE_INSTRUCTIONS, OPTIMA, TIMELINES
 from tests.blocks.methods.machines import MULTIPLY, table
 from tests.blocks.models.imitated import INSTRUCTIONS, block_tables
 
+pytestmark = pytest.mark.slow
+
 ATOM = Judge(cpu="atom", iterations=1)
 ENTRY = '{"method": "branch_and_bound", "evaluations": 20, "states": 1000}'
 
@@ -60,7 +62,6 @@ def optima_of(inputs: dict[str, Path], unknown: str, entry: str = ENTRY) -> pd.D
     return tables.read(OPTIMA, out)
 
 
-@pytest.mark.slow
 def test_orders_are_llvm_mcas_best_or_gccs_own(inputs: dict[str, Path], binary: str) -> None:
     best = optima_of(inputs, "")
     assert len(best) == 40

@@ -127,6 +127,7 @@ def test_a_comparison_stays_at_its_jump(by: By, target: str) -> None:
     assert all(lasts)
 
 
+@pytest.mark.slow
 def test_elsewhere_it_moves_as_any_other() -> None:
     codes, marks = _with_compare()
     for orderer in (Orderer("search", "atom", "tso"), Orderer("random_legal", "skylake", "tso")):

@@ -65,6 +65,7 @@ def test_an_order_depends_on_its_block_alone(numbers: list[int]) -> None:
         assert together.of(k).tolist() == orderer("list").order([code]).of(0).tolist()
 
 
+@pytest.mark.slow
 def test_the_same_seed_and_turn_give_the_same_orders() -> None:
     first, second = (Orderer("search", "skylake", "tso", seed=3).order(CODES, turn=5) for _ in range(2))
     assert first.order.tolist() == second.order.tolist()

@@ -37,6 +37,7 @@ def test_the_chain_adds_up_to_the_makespan_of_the_model(data: st.DataObject) -> 
     assert all(step.dispatch <= step.issue <= step.end <= step.retire < makespan for step in traced.steps)
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_each_event_has_room_and_a_reason(data: st.DataObject) -> None:
     chip = data.draw(processors())
