@@ -45,7 +45,7 @@ test-all: test postgres sshd slurm ## before a release: the same, and conformanc
 	$(END_TO_END) -m "e2e and slow"
 
 .PHONY: test-unit
-test-unit: $(READY) llvm ## for the impatient: the quick unit tests alone (up to 20 minutes at first: it compiles)
+test-unit: $(READY) llvm ## for the impatient: the quick unit tests alone (ten minutes at first: it compiles)
 	pytest -q -n 2 --dist loadfile -m "not e2e and not slow"
 
 .PHONY: docs
