@@ -80,7 +80,7 @@ def test_tables_are_what_is_recorded_by_any_kind_of_processor(run_of: str, reque
         differing = [name for name in differing if name not in varying]
     remedy = f"if this commit means to change numbers: python -m tests.behaviour, and commit {behaviour.RECORD.name}"
     assert not differing, f"on {kind} these differ from those of {record['processors']}: {differing}; {remedy}"
-    if kind not in record["processors"]:
+    if run_of == "published" and kind not in record["processors"]:
         warnings.warn(f"{kind} gives the same bytes: add it to the processors in {behaviour.RECORD}", stacklevel=1)
 
 
