@@ -9,7 +9,7 @@ import sys
 
 def main() -> None:
     """Entry point of the console command."""
-    atexit.register(gc.freeze)  # Python would look for cycles among all that torch made, which takes up to a second
+    atexit.register(gc.freeze)  # Python would look for cycles among all that torch made, for one or two seconds
     if sys.argv[1:2] == ["cc"]:
         from learned_schedulers.wrapper.compiler import parsed, run
 

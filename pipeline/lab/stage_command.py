@@ -30,7 +30,7 @@ def repeated(argv: list[str]) -> list[str]:
 
 def run(main: Callable[..., Any]) -> None:
     """Run a stage's function as a command that explains expected errors."""
-    atexit.register(gc.freeze)  # Python would look for cycles among all that torch made, which takes up to a second
+    atexit.register(gc.freeze)  # Python would look for cycles among all that torch made, for one or two seconds
     sys.argv[1:] = repeated(sys.argv[1:])
     with explained():
         typer.run(main)
