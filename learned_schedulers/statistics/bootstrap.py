@@ -43,11 +43,12 @@ class Bootstrap:
         drawn = self._counts @ enters.astype(float)
         return np.divide(sums, drawn, out=np.full_like(sums, np.nan), where=drawn > 0)
 
-    def _estimate(self, value: float, resampled: np.ndarray, n_blocks: int) -> Estimate:
-        if n_blocks == 0:
+    def _estimate(self, value: float, resampled: np.ndarray, entered: np.ndarray) -> Estimate:
+        """value, and the ends of (samples,) means; entered: (n_blocks,) whether a block enters."""
+        if not entered.any():
             return Estimate(np.nan, np.nan, np.nan, 0)
         low, high = np.nanquantile(resampled, self._levels)
-        return Estimate(value, float(low), float(high), n_blocks)
+        return Estimate(value, float(low), float(high), int(entered.sum()))
 
     def estimates(self, values: np.ndarray) -> tuple[list[Estimate], Estimate]:
         """The mean of every seed, and the mean of these means.
@@ -64,7 +65,7 @@ class Bootstrap:
         sizes = entered.sum(1)
         means = [float(row[~np.isnan(row)].mean()) if n else np.nan for row, n in zip(values, sizes, strict=True)]
         resampled = np.stack([self._means(row) for row in values])  # (seeds, samples)
-        each = [self._estimate(*seed) for seed in zip(means, resampled, sizes.tolist(), strict=True)]
+        each = [self._estimate(*seed) for seed in zip(means, resampled, entered, strict=True)]
         used = np.flatnonzero(sizes > 0)
         if len(used) == 0:
             return each, Estimate(np.nan, np.nan, np.nan, 0)
@@ -75,4 +76,4 @@ class Bootstrap:
             drawn = rng.integers(0, n_seeds, (n_seeds, samples))
             moved = np.take_along_axis(resampled[used], drawn, 0).mean(0) - centre
             centre = centre + moved * np.sqrt(n_seeds / (n_seeds - 1))
-        return each, self._estimate(float(np.mean([means[i] for i in used])), centre, int(entered.any(0).sum()))
+        return each, self._estimate(float(np.mean([means[i] for i in used])), centre, entered.any(0))

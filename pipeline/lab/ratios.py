@@ -32,7 +32,7 @@ class RatioBootstrap(ClusterBootstrap):
             drawn = np.random.default_rng([_SEED, *resampled.shape]).integers(0, seeds, resampled.shape)
             moved = np.take_along_axis(resampled, drawn, 0).mean(0) - centre
             centre = centre + moved * np.sqrt(seeds / (seeds - 1))
-        return self._estimate(float((above / below).mean()), centre, int(enters.any(0).sum()))
+        return self._estimate(float((above / below).mean()), centre, enters.any(0))
 
 
 def share_of_head_room(

@@ -95,6 +95,8 @@ def over_families(
 ) -> Row:
     """The row over the seeds alone, with an interval over families of graphs, and over seeds if there are several."""
     result = estimated(place, quantity, by_seed, bootstrap, back)[-1]
+    if result["unit"] == "share" and result["comparison"] == "value":  # an interval over few families may leave 0 to 1
+        result |= {end: float(np.clip(result[end], 0, 1)) for end in ("low", "high")}
     return result | {"interval_of": families(result["low"], len(by_seed))}
 
 

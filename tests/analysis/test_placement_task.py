@@ -85,11 +85,15 @@ def test_the_share_of_the_head_room_is_that_of_the_sums() -> None:
     assert number(RESULTS, "go", "share_of_head_room", "expert") == pytest.approx(np.mean(won) / winnable)
 
 
-def test_gains_as_large_as_the_papers_are_asked_where_they_are_possible() -> None:
-    evaluation = evaluate(costs(SECONDS | {"layers": {0: (4.5, 4.0)}}), [], ["layers"]).results
-    assert number(evaluation, "go", "makespan", "expert", "head_room") == pytest.approx(
-        (0.75 * 0.875) ** 0.5
-    )  # of b alone
+def test_what_is_not_placed_counts_with_heft() -> None:
+    heft = {"placed_heft": {0: (8.0, 4.0)}}
+    of_all = evaluate(costs(SECONDS | heft), ["hdp"], ["layers"]).results
+    expected = np.exp((np.log([4 / 6, 3 / 5]).mean() + np.log([5 / 6.5, 3.5 / 4]).mean()) / 2)  # HDP's b of seed 1
+    assert number(of_all, "go", "makespan", "hdp", "every") == pytest.approx(expected)
+    assert number(of_all, "hdp", "makespan", "expert", "every") == pytest.approx(
+        (6 / 8 * 5 / 4 * 6.5 / 8 * 4 / 4) ** 0.25
+    )
+    assert "every" not in set(RESULTS["lengths"])  # without HEFT there is no rule
 
 
 def test_evaluations_are_counted_until_hdps_value_is_near() -> None:
