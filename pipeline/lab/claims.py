@@ -1,5 +1,8 @@
 """What a claim is, all that the chapters declare, and what the results answer: yes, no, uncertain, not measured.
 
+A target that no method could reach, such as more legal orders than there are, is neither met nor missed: it is out of
+reach.
+
 A chapter declares in `claims.py` what its papers claim and what it set out to reach; such a module knows no result.
 """
 
@@ -10,6 +13,7 @@ import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal
 
 import pandas as pd
@@ -19,7 +23,7 @@ from pipeline.lab.shared_tables import CLAIMS
 
 CHANGED = "changed_since"  # metric: published experiments to which today's code would give other numbers
 
-Holds = Literal["yes", "no", "uncertain", "not measured"]
+Holds = Literal["yes", "no", "uncertain", "not measured", "out of reach"]
 Row = dict[str, str]  # column of table `results` -> value; a missing column may have any value
 _OPERATORS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt, "==": operator.eq}
 
@@ -68,11 +72,19 @@ def _promises() -> Iterator[Claim]:
         yield Claim(name, target, row_of("start_up", method=method, target="this_machine", metric=metric))
 
 
-def table(results: pd.DataFrame, claims: Iterable[Claim]) -> pd.DataFrame:
-    """Table `claims`: every claim with the answer of `results` (all experiments, fresh and published)."""
+def table(
+    results: pd.DataFrame, claims: Iterable[Claim], states: Mapping[str, str] = MappingProxyType({})
+) -> pd.DataFrame:
+    """Table `claims`: every claim with the answer of `results` (all experiments, fresh and published).
+
+    `states`: experiment -> the state of its numbers; without one they were made now.
+    """
     measured = results[results["value"].notna()]
     by_metric = dict(list(measured.groupby(["experiment", "metric"])))
     rows = [_answered(claim, by_metric) for claim in claims]
+    for row in rows:
+        state = states.get(str(row["source"]).split()[0], "current")
+        row["state"] = "-" if row["holds"] == "not measured" else state
     return pd.DataFrame(rows, columns=CLAIMS.schema.names)
 
 
@@ -108,18 +120,28 @@ def _answered(claim: Claim, by_metric: ByMetric) -> dict[str, object]:
     beside = _beside(claim, by_metric)
     rows = _matching(by_metric, claim.row) if beside is not None else []
     rows = sorted(rows, key=lambda row: -row["n"])  # of equal values, the row with the largest n comes first
-    values = [(_formed(claim.form, _measured(row), beside or _ONES), source_of(row)) for row in rows]
-    values = values or [((math.nan, math.nan, math.nan), source_of(claim.row))]
+    formed = [(_formed(claim.form, _measured(row), beside or _ONES), row) for row in rows]
+    formed = formed or [((math.nan, math.nan, math.nan), {**claim.row})]
 
-    def reached(answer: tuple[Measured, str]) -> float:
+    def reached(answer: tuple[Measured, dict[Any, Any]]) -> float:
         value = answer[0][0]
         return {">": value, "<": -value}.get(sign[0], -abs(value - number))
 
-    (value, low, high), source = min(values, key=reached)
-    if claim.beside is not None:
-        source += f" beside {source_of(claim.beside)}"
-    numbers = {"value": value, "low": low, "high": high, "holds": holds(claim.target, value, low, high)}
+    (value, low, high), row = min(formed, key=reached)
+    source = source_of(row) + (f" beside {source_of(claim.beside)}" if claim.beside is not None else "")
+    answer = "out of reach" if _impossible(claim, row, by_metric) else holds(claim.target, value, low, high)
+    numbers = {"value": value, "low": low, "high": high, "holds": answer}
     return {"claim": claim.name, "target": claim.target, **numbers, "source": source}
+
+
+def _impossible(claim: Claim, row: Mapping[Any, Any], by_metric: ByMetric) -> bool:
+    """Whether no share could differ from the baseline's share by as much as the claim wants."""
+    if claim.form != "value" or row.get("comparison") != "difference" or row.get("unit") != "share":
+        return False
+    of_baseline = {"method": row["baseline"], "comparison": "value", "baseline": "none"}
+    levels = _matching(by_metric, {name: row[name] for name in ("experiment", "seed", *_NAMED)} | of_baseline)
+    sign, number = parsed(claim.target)
+    return any(not 0 <= level["value"] + number <= 1 and sign[0] in "<>" for level in levels)
 
 
 _NAMED = ("set", "dependencies", "target", "method", "decoder", "metric", "comparison", "baseline", "judge", "lengths")

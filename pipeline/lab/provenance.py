@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import subprocess
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -123,6 +124,11 @@ def state(
         return "current" if provenance.behaviour else "measured"
     first, more = why[0].partition(": ")[0][:_LONGEST], len(why) - 1
     return f"changed: {first}" + (f"; and {more} more" if more else "")
+
+
+def kind(state: str) -> str:
+    """A state without its reason: `frozen at a1b2c3: its code is deleted` -> `frozen`."""
+    return re.split(r"[ :]", state, maxsplit=1)[0]
 
 
 def plain(settings: Mapping[str, Any]) -> dict[str, Any]:

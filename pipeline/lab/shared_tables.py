@@ -16,8 +16,9 @@ CLAIMS = Table(
             ("value", pa.float64()),  # NaN if it was not measured
             ("low", pa.float64()),  # of the interval; NaN without one
             ("high", pa.float64()),
-            ("holds", pa.string()),  # yes | no | uncertain: the interval spans the target | not measured
+            ("holds", pa.string()),  # yes | no | uncertain: the interval spans the target | out of reach | not measured
             ("source", pa.string()),  # experiment, table, and the columns that identify the row
+            ("state", pa.string()),  # of the numbers: current | changed | measured (a time) | frozen; - if not measured
         ]
     ),
 )

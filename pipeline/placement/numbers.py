@@ -4,9 +4,10 @@ A member is a graph on a link. Columns of table `results`: `target` is a link, o
 counts members. Ratios have geometric means; intervals resample families of graphs, their members, and seeds. Baselines
 beside the peers: `default` (one device, without a memory limit), `expert` (on each member the best of the experts'
 placements, and of one device if its memory is enough), `best` (the best known of all methods and seeds) and `optimum`
-(the best known if it is as short as the bound). `lengths` is `every` where a member that a method, or its baseline, does
-not place counts with HEFT's schedule, which users fall back to; else such a member does not enter. `iterations` is a number of evaluations: the best schedule by then over the best
-known, and the share of members that are placed by then. `members_placed` counts those that any method places.
+(the best known if it is as short as the bound). `lengths` is `every` where a member that a method, or its baseline,
+does not place counts with HEFT's schedule, which users fall back to; else such a member does not enter. `iterations` is
+a number of evaluations: the best schedule by then over the best known, and the share of members that are placed by
+then. `members_placed` counts those that any method places.
 """
 
 from __future__ import annotations

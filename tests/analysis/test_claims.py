@@ -16,6 +16,7 @@ from pipeline.lab.config.intervals import Intervals
 from pipeline.lab.config.params import load
 from pipeline.lab.evaluation import GraphInputs
 from pipeline.lab.page import pages
+from pipeline.lab.rows import Quantity
 from pipeline.lab.shared_tables import CLAIMS, RESULTS
 from pipeline.lab.stages import claims as stage
 from pipeline.lab.wiring import ROOT
@@ -118,7 +119,7 @@ def test_claims_on_fusion_find_what_its_evaluation_writes() -> None:
         measured.append(fusion_task.evaluate(inputs).results)
     table = claims.table(pd.concat(measured), claims.declared()).set_index("claim")
     names = [claim.name for claim in claims.declared() if claim.row["experiment"] in ("fusion", "fusion_joint")]
-    assert len(names) == 10 and (table.loc[names, "holds"] != "not measured").all()
+    assert len(names) == 11 and (table.loc[names, "holds"] != "not measured").all()
     expected = {"go_gain_fusion": 1 - 0.94 / 0.97, "go_gain_fusion_joint": 1 - 0.96 / 0.95}
     for name, value in expected.items():
         assert table["value"][name] == pytest.approx(value)
@@ -189,3 +190,23 @@ def test_the_committed_table_is_of_what_is_published() -> None:
     assert list(committed["claim"]) == list(now["claim"])
     old = ~now["claim"].str.startswith(("quick", "experiments_changed"))  # the latter asks the files
     assert list(committed["holds"][old]) == list(now["holds"][old])
+
+
+def test_a_target_that_no_share_can_reach_is_out_of_reach() -> None:
+    place = {"experiment": "quick", "set": "test_5", "decoder": "hungarian", "seed": "all"}
+    more = Quantity("valid_share", "difference", "sinkhorn")
+    lines = [
+        rows.row(place, "valid_share", 0.929, 0.92, 0.94, 9, method="sinkhorn"),
+        rows.row(place, more, 0.027, 0.022, 0.031, 9, method="popocs_150"),
+    ]
+    row = claims.row_of("quick", method="popocs_150", metric="valid_share", baseline="sinkhorn")
+    row |= {"comparison": "difference"}
+    answers = {">= 0.0938": "out of reach", ">= 0.07": "no", ">= 0.02": "yes", "<= -0.93": "out of reach"}
+    for target, expected in answers.items():
+        assert answered(claims.Claim("more_legal", target, row), lines)["holds"] == expected
+
+
+def test_a_claim_says_whether_todays_code_makes_its_number() -> None:
+    lines = rows.results([rows.row({"experiment": name, "seed": "all"}, "share", 1.0) for name in ("old", "new")])
+    asked = [claims.Claim(name, "> 0", {"experiment": name, "metric": "share"}) for name in ("old", "new", "none")]
+    assert claims.table(lines, asked, {"old": "frozen"})["state"].tolist() == ["frozen", "current", "-"]

@@ -8,7 +8,10 @@ from pipeline.lab.page.numbers import percent
 
 CARD = "reproduction"  # whose card it is on
 QUESTIONS = {
-    "imitation_5_exact": Question("Does a larger network reach the goal for 5 instructions?", percent),
+    "imitation_5_exact": Question(
+        "Fresh blocks of 5: how many orders of a network that also sees the four instructions that follow are exact?",
+        percent,
+    ),
 }
 PICTURE = Picture(
     "opening_imitation",

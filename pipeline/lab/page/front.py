@@ -17,6 +17,7 @@ from pipeline.lab.page.numbers import cell, number
 from pipeline.lab.page.pages import pages
 from pipeline.lab.page.plots import downwards, drawings, key, legend, point, shares
 from pipeline.lab.page.tables import Table, of, records, table
+from pipeline.lab.provenance import kind
 from pipeline.lab.shared_tables import CLAIMS
 
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {  # of methods -> words and style
@@ -29,7 +30,7 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {  # of methods -> words and styl
 def section(evidence: Evidence) -> dict[str, Any]:
     """The page's cards and tables, and the unpublished experiments of each page."""
     return {
-        "cards": [(card, _answers(card, evidence.claims)) for card in cards().values()],
+        "cards": [(card, _answers(card, evidence)) for card in cards().values()],
         "holding": holding(evidence.claims),
         "claims": claims(evidence.claims),
         "fingerprints": Table(["What", "Fingerprint"], [[k, mode(v)] for k, v in evidence.fingerprints.items()]),
@@ -40,29 +41,39 @@ def section(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def _answers(card: Card, rows: pd.DataFrame) -> Table:
-    """The card's questions with the paper's number or the goal, our number, and the verdict; rows: table `claims`."""
+def _answers(card: Card, evidence: Evidence) -> Table:
+    """The card's questions with the paper's number or the goal, our number, and the verdict."""
+    rows = evidence.claims
+    states = {} if rows.empty else dict(zip(rows["claim"], rows["state"], strict=True))
     lines = []
     for name, question in card.questions.items():
         reply = answer(rows, name, question.write)
-        ours = [reply.measured, reply.holds] if reply else ["-", "not measured"]
+        ours = ["-", "not measured"]
+        if reply:
+            ours = [reply.measured + _aged(states[name]), reply.holds]
         goal = reply.goal if reply and not reply.goal.endswith(" 0") else "-"
         text = f"[{question.text}](claim:{name})" if reply else question.text
         lines.append([text, question.paper or goal, *ours])
     return Table(["Question", "Paper, goal", "Ours", "Holds"], lines)
 
 
+def _aged(state: str) -> str:
+    """What a number that today's code does not make says of itself: `, frozen`, `, changed`."""
+    return f", {kind(state)}" if kind(state) in ("frozen", "changed") else ""
+
+
 def saved(evidence: Evidence) -> pd.DataFrame:
     """Columns text (of a line of the figure), kind (heuristic, learned, searched), value, low, high: shares of time."""
     every = []
     for line in worth():
-        for kind in KINDS:
-            query = {**line.rows, **getattr(line, kind)}
+        text = line.text + _aged(evidence.states.get(line.rows["experiment"], ""))
+        for name in KINDS:
+            query = {**line.rows, **getattr(line, name)}
             rows = evidence.measurements.get((query["experiment"], query["metric"]), [])
             ratio = next((row for row in rows if row.items() >= query.items()), None)
             if ratio is not None:
                 ends = {"value": 1 - ratio["value"], "low": 1 - ratio["high"], "high": 1 - ratio["low"]}
-                every.append({"text": line.text, "kind": kind, **ends})
+                every.append({"text": text, "kind": name, **ends})
     return pd.DataFrame(every)
 
 
@@ -87,9 +98,9 @@ def holding(rows: pd.DataFrame) -> Table:
     if rows.empty:
         return Table()
     counts = rows.groupby([rows["source"].str.split().str[0], "holds"]).size().unstack(fill_value=0)
-    counts = counts.reindex(columns=["yes", "no", "uncertain", "not measured"], fill_value=0)
+    counts = counts.reindex(columns=["yes", "no", "uncertain", "out of reach", "not measured"], fill_value=0)
     lines = [[mode(str(name)), str(row.sum()), *map(str, row)] for name, row in counts.iterrows()]
-    return Table(["Experiment", "Claims", "Hold", "Do not hold", "Uncertain", "Not measured"], lines, 1)
+    return Table(["Experiment", "Claims", "Hold", "Do not hold", "Uncertain", "Out of reach", "Not measured"], lines, 1)
 
 
 def claims(rows: pd.DataFrame) -> Table:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import pandas as pd
 import typer
@@ -13,7 +14,7 @@ from learned_schedulers.files import replacing
 from pipeline.lab import behaviour as behaviours
 from pipeline.lab import published, tables, tidy
 from pipeline.lab.claims import CHANGED, declared, table
-from pipeline.lab.provenance import Provenance, changes
+from pipeline.lab.provenance import Provenance, kind, state
 from pipeline.lab.rows import results as rows_of
 from pipeline.lab.rows import row
 from pipeline.lab.shared_tables import RESULTS
@@ -36,14 +37,18 @@ def main(
     frozen = [published.read(RESULTS, path) for path in paths if path.exists()]  # trials have no results
     empty = RESULTS.schema.empty_table().to_pandas()
     merged = tidy.merge(pd.concat([*fresh, empty]), pd.concat([*frozen, empty]))
-    merged = pd.concat([merged, _changed(folders or [], behaviours.read(behaviour), json.loads(settings_now))])
+    tables_now, now = behaviours.read(behaviour), json.loads(settings_now)
+    origins = [Provenance.read(folder / published.PROVENANCE) for folder in folders or []]
+    states = {origin.experiment: kind(state(origin, tables_now, now.get(origin.experiment))) for origin in origins}
+    merged = pd.concat([merged, _changed(states.values())])
+    made_now = {name for frame in fresh for name in frame["experiment"]}
+    states = {name: word for name, word in states.items() if name not in made_now}
     with replacing(out) as temporary:
-        temporary.write_text(tidy.csv(table(merged, declared())))
+        temporary.write_text(tidy.csv(table(merged, declared(), states)))
 
 
-def _changed(folders: list[Path], tables_now: dict[str, str], settings_now: dict[str, Any]) -> pd.DataFrame:
+def _changed(states: Collection[str]) -> pd.DataFrame:
     """Row of results: published experiments to which today's code would give other numbers."""
-    origins = [Provenance.read(folder / published.PROVENANCE) for folder in folders]
-    changed = [bool(changes(origin, tables_now, settings_now.get(origin.experiment))) for origin in origins]
+    changed = sum(state == "changed" for state in states)
     place = {"experiment": "published", "seed": "all", "unit": "count"}
-    return rows_of([row(place, CHANGED, float(sum(changed)), n=len(changed))] if changed else [])
+    return rows_of([row(place, CHANGED, float(changed), n=len(states))] if states else [])

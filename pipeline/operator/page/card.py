@@ -9,7 +9,7 @@ from pipeline.lab.page.cards import Picture, more
 CARD = "reproduction"  # whose card it is on
 QUESTIONS = {
     "operator_learning_test_5_popocs_nearest_exact_match_minus_sinkhorn": Question(
-        "Are as many more orders exact with an exact projection?",
+        "With an exact projection: are as many more orders exact than with Sinkhorn?",
         more,
         more(paper.difference("popocs_20", "sinkhorn", "exact_match")),
     ),

@@ -6,8 +6,8 @@ from typing import Any
 
 from pipeline.lab.page.asked import Question, answered
 from pipeline.lab.page.evidence import Evidence
-from pipeline.lab.page.numbers import count, percent
-from pipeline.own_code.claims import PROCESSORS, TIMED_PROJECTS
+from pipeline.lab.page.numbers import count
+from pipeline.own_code.claims import PROCESSORS
 
 
 def brief(value: float) -> str:
@@ -28,17 +28,7 @@ QUESTIONS = {  # by claim
     "own_projects_passing": Question("How many of 16 projects pass their own suites in every build?", count),
     "own_wrapper_build_ratio": Question("How long is a build by the wrapper, over the plain one?", brief),
     "own_wrapper_build_ratio_warm": Question("The same, if the cache has what was ordered before?", brief),
-    **{
-        f"own_run_time_ratio_{project}": Question(f"How long does {project} run after `search`, over before?", brief)
-        for project in TIMED_PROJECTS
-    },
     "own_fused_pairs_split": Question("How many comparisons leave the conditional jump with which they fuse?", count),
-    **{
-        f"own_gains_confirmed_{processor}": Question(
-            f"{processor}: which share of the gains does llvm-mca confirm in the written files?", percent
-        )
-        for processor in PROCESSORS
-    },
     **{
         f"own_loop_cycles_{processor}": Question(
             f"{processor}: what are the cycles of changed blocks in a loop over those before?", brief

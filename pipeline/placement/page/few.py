@@ -22,7 +22,7 @@ _SHOWN = (
     *("decision_annealing", "go", "go_untaught", "go_taught", "go_tuned"),
 )
 _LINKS = {"pcie": "PCIe", "nvlink": "NVLink"}
-_OVER = {"judge": "simulator", "comparison": "ratio", "target": "all", "baseline": "best"}
+_OVER = {"judge": "simulator", "comparison": "ratio", "target": "all", "baseline": "best", "lengths": "all"}
 
 
 def section(evidence: Evidence) -> dict[str, Any]:

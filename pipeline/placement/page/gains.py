@@ -11,7 +11,8 @@ from pipeline.lab.page.graphs import METHOD, methods, of_set, over
 from pipeline.lab.page.names import label, set_label
 from pipeline.lab.page.numbers import number, percent, share
 from pipeline.lab.page.tables import Column, Table, lines, metric, of, table
-from pipeline.placement.page.shared import DEVICES, FOUR, SHARE, sets
+from pipeline.placement.numbers import EVERY
+from pipeline.placement.page.shared import DEVICES, FEW, FOUR, SHARE, sets
 
 _OVER = {"judge": "simulator", "comparison": "ratio", "target": "all"}
 _BASELINES = {"default": "one device", "expert": "best expert", "best": "best known", "hdp": "HDP"}
@@ -25,6 +26,7 @@ _IN_GRAPHS = (
 def section(evidence: Evidence) -> dict[str, Any]:
     """Tables by title: of all methods, of every graph, and of GO against its peers."""
     return {
+        "every": _methods(of_set(evidence, FEW, "all"), methods(evidence, FEW), EVERY),
         "methods": {
             f"{devices}, {set_label(name)}": _methods(of_set(evidence, experiment, name), methods(evidence, experiment))
             for experiment, devices in DEVICES.items()
@@ -40,11 +42,12 @@ def section(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def _methods(rows: pd.DataFrame, order: list[str]) -> Table:
-    """A line for each method."""
+def _methods(rows: pd.DataFrame, order: list[str], lengths: str = "all") -> Table:
+    """A line for each method; `lengths`: of the pairs that it places, or of every pair."""
+    query = _OVER | {"lengths": lengths}
     shown: list[Column] = [METHOD]
     shown += [
-        (f"Against {text}", metric(over, "makespan", baseline=name, **_OVER)) for name, text in _BASELINES.items()
+        (f"Against {text}", metric(over, "makespan", baseline=name, **query)) for name, text in _BASELINES.items()
     ]
     shown.append(("Share of the head room", metric(share, "share_of_head_room", **SHARE)))
     placed = {"judge": "simulator", "target": "all"}

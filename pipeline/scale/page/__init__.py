@@ -16,7 +16,11 @@ PAGE = Page(
     sections=("curve", "cluster", "faults", "soak"),
     answer=(
         Sentence("blocks_30_million_gigabytes", "30 million blocks need {} GB of memory", two),
-        Sentence("cluster_different_bytes", "On a cluster, {} bytes of the results differ", count),
+        Sentence(
+            "cluster_different_bytes",
+            "On Slurm, two nodes on one machine, {} files of the results differ from a run without it",
+            count,
+        ),
         Sentence(
             "soak_differences", "In hours of random work of the console command, {} answers are wrong in silence", count
         ),

@@ -11,7 +11,9 @@ from pipeline.lab.page.tables import Column, lines, of, table, value
 
 EXPERIMENT, ALL = "cluster", "all"
 QUESTIONS = {  # by claim
-    "cluster_different_bytes": Question("How many files differ between a run on Slurm and one without?", count),
+    "cluster_different_bytes": Question(
+        "How many files differ between a run on Slurm, two nodes on one machine, and one without?", count
+    ),
 }
 _SCENARIOS = {
     "whole": "nothing; all jobs of the whole DAG",
