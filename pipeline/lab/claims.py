@@ -39,6 +39,10 @@ class Claim:
     # and excess is value / beside - 1.
     form: Literal["value", "gain", "gap", "share", "times", "excess"] = "value"
     beside: Row | None = None
+    question: str = ""  # as a page asks it
+    write: str = "percent"  # how its numbers are printed: a name of `numbers.WRITERS`
+    paper: str = ""  # the paper's number
+    front: str = ""  # the page on whose card of the front page it stands
 
 
 def row_of(experiment: str, **columns: str) -> Row:
