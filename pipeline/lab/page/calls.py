@@ -1,8 +1,8 @@
 """What a page's Markdown may call: claims as questions, tables of results, pictures. Each call gives Markdown.
 
-A column of a table is a text `<writer> <column>=<value> ...`: how the number is printed (`numbers.WRITERS`), and the row
-of the results that it shows, where rows of the default (`tables.PLAIN`) need not be said. `<writer>:<name>` prints
-another column of the row, such as `count:n`, without an interval.
+A column of a table is a text `<writer> <column>=<value> ...`: how the number is printed (`numbers.WRITERS`), and the
+row of the results that it shows, where the defaults (`tables.PLAIN`) need not be said. `<writer>:<name>` prints another
+column of the row, such as `count:n`, without an interval.
 """
 
 from __future__ import annotations
@@ -97,9 +97,7 @@ class Calls:
         `each`; where: only rows with these values. Columns and lines of dashes alone are left out.
         """
         rows = _where(self._evidence.of(experiment), where)
-        return self._table(
-            rows, experiment, columns, [each] if isinstance(each, str) else each, order, rank, names, heads
-        )
+        return self._table(rows, experiment, columns, each, order, rank, names, heads)
 
     def parts(
         self,
@@ -114,21 +112,20 @@ class Calls:
     ) -> Table:
         """The same of another published table: `parts`, or `stem`."""
         rows = _where(self._evidence.table(stem, experiment), where)
-        return self._table(
-            rows, experiment, columns, [each] if isinstance(each, str) else each, order, "", names, heads
-        )
+        return self._table(rows, experiment, columns, each, order, "", names, heads)
 
     def _table(
         self,
         rows: pd.DataFrame,
         experiment: str,
         columns: Mapping[str, str],
-        by: Sequence[str],
+        each: By,
         order: Mapping[str, Iterable[str]] | None,
         rank: str,
         names: Mapping[str, str] | None,
         heads: Mapping[str, str] | None,
     ) -> Table:
+        by = [each] if isinstance(each, str) else list(each)
         settings = self._evidence.settings(experiment)
         given = {"method": settings.get("methods", ()), "set": settings.get("sets", ()), "decoder": DECODERS}
         given |= {"target": settings.get("targets", ()), **(order or {})}

@@ -1,7 +1,7 @@
 """The report's pages: `page.md` of each chapter, after the front page. Each becomes Markdown and HTML.
 
 A page begins with its settings in YAML between two lines `---`: those of `Page`. Below it is Markdown with calls
-(`calls.py`) that bring claims, tables and pictures. A file with `on` adds its text to the end of another chapter's page.
+(`calls.py`) that bring claims, tables and pictures. A file with `on` adds its text to the end of another page.
 """
 
 from __future__ import annotations
