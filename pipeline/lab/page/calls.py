@@ -82,7 +82,7 @@ class Calls:
     def table(
         self,
         experiment: str,
-        columns: Mapping[str, str],
+        columns: Mapping[str, str | Mapping[str, str]],
         each: By = "method",
         order: Mapping[str, Iterable[str]] | None = None,
         rank: str = "",
@@ -92,9 +92,10 @@ class Calls:
     ) -> Table:
         """Rows of an experiment over all seeds, a line for each combination of the columns `each`; empty without rows.
 
-        columns: heading -> the column; order: of the lines, else that of the parameters; rank: the column by whose
-        numbers the lines are sorted, the smallest first; names: for people, of entries of `each`; heads: headings of
-        `each`; where: only rows with these values. Columns and lines of dashes alone are left out.
+        columns: heading -> the column, or (numbers of papers) its cells by the entry in the first column of `each`;
+        order: of the lines, else that of the parameters; rank: the column by whose numbers the lines are sorted, the
+        smallest first; names: for people, of entries of `each`; heads: headings of `each`; where: only rows with these
+        values. Columns and lines of dashes alone are left out.
         """
         rows = _where(self._evidence.of(experiment), where)
         return self._table(rows, experiment, columns, each, order, rank, names, heads)
@@ -102,7 +103,7 @@ class Calls:
     def parts(
         self,
         experiment: str,
-        columns: Mapping[str, str],
+        columns: Mapping[str, str | Mapping[str, str]],
         each: By = "part",
         stem: str = "parts",
         order: Mapping[str, Iterable[str]] | None = None,
@@ -118,7 +119,7 @@ class Calls:
         self,
         rows: pd.DataFrame,
         experiment: str,
-        columns: Mapping[str, str],
+        columns: Mapping[str, str | Mapping[str, str]],
         each: By,
         order: Mapping[str, Iterable[str]] | None,
         rank: str,
@@ -131,9 +132,11 @@ class Calls:
         given |= {"target": settings.get("targets", ()), **(order or {})}
         every = lines(rows, by, {name: given[name] for name in by if name in given})
         if rank:
-            every = ranked(every, **_query(columns[rank])[1])
+            every = ranked(every, **_query(str(columns[rank]))[1])
         subjects = [_subject(name, names or {}, heads or {}) for name in by]
-        shown = table([*subjects, *((head, _cell(text)) for head, text in columns.items())], every, right=len(by))
+        shown = table(
+            [*subjects, *((head, _column(text, by[0])) for head, text in columns.items())], every, right=len(by)
+        )
         full = [line for line in shown.lines if any(text != "-" for text in line[len(by) :])]
         return filled(Table(shown.head, full, shown.right))
 
@@ -193,6 +196,12 @@ def _query(column: str) -> tuple[str, dict[str, str]]:
     """Writer and query of a column: `over metric=makespan baseline=hdp`."""
     writer, *pairs = column.split()
     return writer, dict(pair.split("=", 1) for pair in pairs)
+
+
+def _column(column: str | Mapping[str, str], subject: str) -> Cell:
+    if isinstance(column, str):
+        return _cell(column)
+    return of(subject, lambda entry: column.get(entry, "-"))
 
 
 def _cell(column: str) -> Cell:
