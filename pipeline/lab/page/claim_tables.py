@@ -90,10 +90,14 @@ def cards(claims: pd.DataFrame) -> list[tuple[Card, Table]]:
     """The cards of the front page in the order of their pages: first the page's own claims, then those of others."""
     every = declared()
     return [
-        (page.card, _card(claims, [claim for claim in every if claim.front == page.name]))
+        (page.card, _card(claims, _own_first(page, [claim for claim in every if claim.front == page.name])))
         for page in sorted(declared_pages(), key=lambda page: page.place)
         if page.card is not None
     ]
+
+
+def _own_first(page: Page, asked: Iterable[Claim]) -> list[Claim]:
+    return sorted(asked, key=lambda claim: claim.row["experiment"] not in page.experiments)
 
 
 def _card(claims: pd.DataFrame, asked: Iterable[Claim]) -> Table:

@@ -192,12 +192,13 @@ def mode(name: str) -> str:
     return f"`{name}`"
 
 
-def natural(name: str) -> list[tuple[int, int | str]]:
+def natural(name: object) -> list[tuple[int, int | str]]:
     """Sort key that puts 2 before 10."""
-    return [(0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", name) if part]
+    return [(0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", str(name)) if part]
 
 
 def in_order(names: Iterable[str], first: Iterable[str]) -> list[str]:
-    """Each name once: first those of `first` in their sequence, then further ones by name, 2 before 10."""
+    """Each name once: first those of `first` in their sequence, then others by name, 2 before 10 and `all` last."""
     present, before = set(names), list(dict.fromkeys(first))
-    return [name for name in before if name in present] + sorted(present - set(before), key=natural)
+    rest = sorted(present - set(before), key=lambda name: (name == "all", natural(name)))
+    return [name for name in before if name in present] + rest

@@ -1,4 +1,4 @@
-"""Figures of fusion plans: the kernels that compute the operations of a part of a graph, and numbers of kernels."""
+"""Figures of fusion plans: the kernels of a part of a graph, numbers of kernels, and training."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from learned_schedulers.figures import subplots
-from pipeline.fusion.page.shared import ALONE, FUSION, UNSEEN, duration
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import label
+from pipeline.lab.page.numbers import duration
 from pipeline.lab.page.panels import COLOURS
-from pipeline.lab.page.plots import downwards, drawings, key, legend, thousands
+from pipeline.lab.page.plots import Drawing, downwards, drawings, key, legend, shares, thousands
 
+_UNTAUGHT = "go_fusion_untaught"
 _ALONE_COLOUR, _EDGE_COLOUR, _INK = "#9a9a9a", "#cfcfcf", "#222222"
 _TINTS = COLOURS[:6]
 _JOINED: Any = {"linewidth": 6, "alpha": 0.4}
@@ -29,34 +30,71 @@ _COUNTED = ("separate", "xla_2023", "priority_fusion", "go_fusion", "go_fusion_z
 Points = dict[int, tuple[float, float]]  # operation -> x, y
 
 
-def section(evidence: Evidence) -> dict[str, Any]:
-    """Figures of the graph that is shown, with its name, and of all graphs."""
-    drawn = evidence.table("fused_operations")  # only one experiment shows a graph
-    counts = kernel_counts(evidence.table("parts", FUSION))
-    caption = (
-        ""
-        if drawn.empty
-        else f"{drawn['graph'].iloc[0]}, operations {drawn['operation'].min()} to {drawn['operation'].max()}"
+def figures(evidence: Evidence) -> dict[str, Drawing]:
+    """The figures that have rows."""
+    controls = evidence.of("fusion_development")
+    controls = controls[(controls["method"] == _UNTAUGHT) & (controls["metric"] == "run_time")]
+    controls = controls[(controls["baseline"] == "default") & (controls["target"] == "alone")]
+    history = evidence.table("whole_graph_trainings", "fusion")
+    return drawings(
+        fusion_groups=(_groups, evidence.table("fused_operations")),
+        fusion_kernels=(_kernels, _counts(evidence.table("parts", "fusion"))),
+        fusion_training=(_training, history, next(iter(controls["value"]), None)),
     )
-    return {"figures": drawings(fusion_groups=(groups, drawn), fusion_kernels=(kernels, counts)), "of": caption}
 
 
-def kernel_counts(parts: pd.DataFrame) -> pd.DataFrame:
-    """Columns `name`, `method` and `kernels` of every whole graph on one device; no fusion comes first."""
-    if parts.empty:
-        return pd.DataFrame(columns=["name", "method", "kernels"])
+def _counts(parts: pd.DataFrame) -> pd.DataFrame:
+    """Kernels of every whole graph on one device; no fusion comes first."""
     chosen = parts[(parts["by"] == "graph") & (parts["metric"] == "kernels") & (parts["comparison"] == "value")]
-    chosen = chosen[(chosen["set"] == UNSEEN) & (chosen["target"] == ALONE) & chosen["method"].isin(_COUNTED)]
-    chosen = chosen.sort_values(by=["method", "part"], key=_in_order, kind="stable")
-    return chosen.rename(columns={"part": "name", "value": "kernels"})[["name", "method", "kernels"]]
+    chosen = chosen[(chosen["set"] == "fusion_unseen") & (chosen["target"] == "alone")]
+    chosen = chosen[chosen["method"].isin(_COUNTED)].sort_values("part", kind="stable")
+    return chosen.sort_values("method", key=lambda names: names.map(_COUNTED.index), kind="stable")
 
 
-def _in_order(column: pd.Series) -> pd.Series:
-    """Sort key: methods by their place in `_COUNTED`, other columns by value."""
-    return column.map(_COUNTED.index) if column.name == "method" else column
+def _kernels(counts: pd.DataFrame) -> Figure:
+    """Kernels of every graph, with a bar for each method; the first bar is before fusion."""
+    names, methods = list(dict.fromkeys(counts["part"])), list(dict.fromkeys(counts["method"]))
+    tints = dict(zip(methods, ("#b0b0b0", *COLOURS), strict=False))
+    wide = 0.8 / len(methods)
+    with subplots(8, 1.2 + (0.12 * len(methods) + 0.12) * len(names)) as (figure, axes):
+        ax = axes[0, 0]
+        for rank, method in enumerate(methods):
+            bars = counts[counts["method"] == method].set_index("part")["value"]
+            heights = [-names.index(name) + 0.4 - (rank + 0.5) * wide for name in bars.index]
+            ax.barh(heights, bars, wide * 0.92, color=tints[method])
+        downwards(ax, names, 0.6)
+        ax.set_xlabel("kernels")
+        ax.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+        thousands(ax.xaxis)
+        legend(figure, [key(label(name), color=tint, linewidth=6) for name, tint in tints.items()], 3)
+    return figure
 
 
-def groups(operations: pd.DataFrame) -> Figure:
+def _training(history: pd.DataFrame, control: float | None) -> Figure:
+    """Development and training graphs by updates; lines are seeds, the dashed line is the control without learning."""
+    panels = {
+        "development": "Development: time over the best default's",
+        "training": "Training: share saved by a round",
+    }
+    tints = dict(zip(sorted(set(history["seed"])), COLOURS, strict=False))
+    with subplots(9, 3.4, 1, len(panels)) as (figure, axes):
+        for ax, (split, title) in zip(axes[0], panels.items(), strict=True):
+            for seed, rows in history[history["split"] == split].groupby("seed"):
+                ax.plot(rows["update"], rows["value"], "-o", markersize=3, linewidth=1.2, color=tints[seed])
+            ax.set(title=title, xlabel="updates")
+            ax.xaxis.set_major_locator(MaxNLocator(6))
+        axes[0, 0].axhline(1, color="#444444", linewidth=0.8)
+        axes[0, 1].set_yscale("log", nonpositive="mask")
+        shares(axes[0, 1].yaxis)
+        keys = [key(f"seed {seed}", color=tint, marker="o", markersize=3) for seed, tint in tints.items()]
+        if control is not None:
+            axes[0, 0].axhline(control, color="#444444", linestyle="--", linewidth=1.2)
+            keys.append(key(f"{label(_UNTAUGHT)}, 1,000 evaluations", color="#444444", linestyle="--"))
+        legend(figure, keys, 6)
+    return figure
+
+
+def _groups(operations: pd.DataFrame) -> Figure:
     """Operations at their depth; lines join those of one kernel; a panel for each method.
 
     operations: table `fused_operations` of one graph.
@@ -98,7 +136,7 @@ def _draw(ax: Axes, plan: pd.DataFrame) -> None:
             ax.plot(*_line(points, parent, operation), color=_EDGE_COLOUR, linewidth=0.7, zorder=1)
     repeated = set(plan.loc[plan["operation"].duplicated(), "operation"])
     for kernel, inside in joined.items():
-        for pair in links(inside, parents):
+        for pair in _links(inside, parents):
             style = _JOINED | ({"linewidth": _REPEATED_WIDTH} if repeated & set(pair) else {})
             ax.plot(*_line(points, *pair), color=tints[kernel], solid_capstyle="round", zorder=2, **style)
     tint_of = {operation: tints[kernel] for kernel, inside in joined.items() for operation in inside}
@@ -131,7 +169,7 @@ def _numbers(entry: object) -> list[int]:
     return [int(text) for text in re.findall(r"\d+", entry)] if isinstance(entry, str) else [*np.asarray(entry, int)]
 
 
-def links(inside: set[int], parents: dict[int, list[int]]) -> Iterator[tuple[int, int]]:
+def _links(inside: set[int], parents: dict[int, list[int]]) -> Iterator[tuple[int, int]]:
     """Pairs that connect the operations of a kernel: its edges, then one pair between each two separate components."""
     components: list[set[int]] = []
     for operation in sorted(inside):
@@ -141,26 +179,3 @@ def links(inside: set[int], parents: dict[int, list[int]]) -> Iterator[tuple[int
         components = [group for group in components if group not in touched] + [{operation}.union(*touched)]
     for before, after in pairwise(components):
         yield max(before), min(after)
-
-
-def kernels(counts: pd.DataFrame) -> Figure:
-    """Kernels of every graph, with a bar for each method; the first bar is before fusion.
-
-    counts: columns `name`, `method`, `kernels`.
-    """
-    names = list(dict.fromkeys(counts["name"]))
-    methods = list(dict.fromkeys(counts["method"]))
-    tints = dict(zip(methods, ("#b0b0b0", *COLOURS), strict=False))
-    wide = 0.8 / len(methods)
-    with subplots(8, 1.2 + (0.12 * len(methods) + 0.12) * len(names)) as (figure, axes):
-        ax = axes[0, 0]
-        for rank, method in enumerate(methods):
-            bars = counts[counts["method"] == method].set_index("name")["kernels"]
-            heights = [-names.index(name) + 0.4 - (rank + 0.5) * wide for name in bars.index]
-            ax.barh(heights, bars, wide * 0.92, color=tints[method])
-        downwards(ax, names, 0.6)
-        ax.set_xlabel("kernels")
-        ax.xaxis.set_major_locator(MaxNLocator(8, integer=True))
-        thousands(ax.xaxis)
-        legend(figure, [key(label(name), color=tint, linewidth=6) for name, tint in tints.items()], 3)
-    return figure
