@@ -117,6 +117,16 @@ def cell(value: object) -> str:
     return str(escape(str(value))).replace("|", "\\|").replace("\n", " ")
 
 
+def message(value: object) -> str:
+    """A program's message as a cell: `__name__` is no bold word."""
+    return cell(value).replace("_", "\\_")
+
+
+def megabytes(size: float) -> str:
+    """Bytes in whole megabytes."""
+    return count(size / 1e6)
+
+
 def code(value: object) -> str:
     """Text of a cell as code; empty if there is no text."""
     return f"`{cell(value)}`" if isinstance(value, str) and value else ""
@@ -184,6 +194,8 @@ WRITERS: Mapping[str, Write] = {
     "duration": duration,
     "finely_over": finely_over,
     "hundredths": hundredths,
+    "megabytes": megabytes,
+    "message": message,
     "milliseconds": milliseconds,
     "millions": millions,
     "more": more,
