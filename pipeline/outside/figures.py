@@ -17,10 +17,10 @@ _SETS = ("psplib_j30", "psplib_j60", "classical", "taillard")
 def figures(evidence: Evidence) -> dict[str, Drawing]:
     """The figures that have rows."""
     rows, parts = evidence.of("outside_instances"), evidence.table("parts", "saga_peers")
-    ours = (parts["by"] == "searched_for") & ~parts["method"].str.startswith("saga_") if len(parts) else []
+    ours = parts[(parts["by"] == "searched_for") & ~parts["method"].str.startswith("saga_")]
     return drawings(
         outside_gaps=(_gaps, rows[rows["metric"] == "gap"]),
-        outside_worst_graphs=(_worst_graphs, parts[ours] if len(parts) else parts),
+        outside_worst_graphs=(_worst_graphs, ours),
     )
 
 
