@@ -24,18 +24,10 @@ from pipeline.lab.page.plots import Drawing
 from pipeline.lab.page.tables import Cell, Column, Line, Table, filled, lines, metric, of, ranked, table, value
 
 By = str | Sequence[str]
-_MOST = 100  # rows of an experiment without a page
+_MOST = 40  # rows of an experiment without a page
 _KEYS = (
-    "set",
-    "dependencies",
-    "target",
-    "method",
-    "decoder",
-    "lengths",
-    "iterations",
-    "metric",
-    "comparison",
-    "baseline",
+    *("set", "dependencies", "target", "method", "decoder", "lengths", "iterations", "metric"),
+    *("comparison", "baseline", "judge"),
 )
 _SUBJECTS: Mapping[str, tuple[str, Callable[[Any], str]]] = {  # column -> its heading, and what writes its cells
     "method": ("Method", label),
@@ -59,9 +51,8 @@ class Calls:
 
     def names(self) -> dict[str, Callable[..., Any]]:
         """Name of each call -> the function."""
-        calls = (self.questions, self.table, self.parts, self.cell, self.picture, self.compared)
-        calls += (self.everything, self.left_over, self.why)
-        facts = (self.measured, self.missing, self.first, self.sets)
+        calls = (self.questions, self.table, self.parts, self.cell, self.picture, self.compared, self.everything)
+        facts = (self.measured, self.missing, self.first, self.sets, self.left_over, self.why)
         return {call.__name__: call for call in (*calls, *facts)}
 
     def measured(self, *experiments: str) -> bool:
@@ -213,7 +204,8 @@ class Calls:
 
 
 def _of_unit(unit: str) -> Write:
-    return {"share": percent, "ratio": number_4, "seconds": duration}.get(unit, digits)
+    writers: dict[str, Write] = {"share": percent, "ratio": number_4, "seconds": duration}
+    return writers.get(unit, digits)
 
 
 def _where(rows: pd.DataFrame, where: Mapping[str, str | Sequence[str]]) -> pd.DataFrame:
