@@ -53,14 +53,15 @@ def _whole(page: Page, evidence: Evidence, calls: Calls) -> str:
     sentences = " ".join(claim_tables.sentences(page, evidence.claims))
     picture = _rendered(f"{{{{ {page.picture} }}}}", calls, evidence) if page.picture else ""
     body = _rendered(page.body, calls, evidence)
+    shown = page.experiments or calls.left_over()
     text = template("layout.md.j2").render(
         page=page,
         pages=pages(),
         opening="\n\n".join(filter(None, (sentences, picture))),
         body=body,
-        rest=claim_tables.further(evidence.claims, page.experiments, claims_in(body)),
-        provenance=provenance(page.experiments, evidence),
-        numbers_line=numbers_line(page.experiments, evidence),
+        rest=claim_tables.further(evidence.claims, shown, claims_in(body)),
+        provenance=provenance(shown, evidence),
+        numbers_line=numbers_line(shown, evidence),
     )
     return folded(without_dead_links(once(text)))
 

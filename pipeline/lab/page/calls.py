@@ -18,12 +18,17 @@ from pipeline.lab import claims as declarations
 from pipeline.lab.page import claim_tables, pictures
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import DECODERS, decoder_label, in_order, label, mode, set_label, spelt
-from pipeline.lab.page.numbers import WRITERS, Row, spread
-from pipeline.lab.page.pages import Page
+from pipeline.lab.page.numbers import WRITERS, Row, Write, count, digits, duration, number_4, percent, spread
+from pipeline.lab.page.pages import Page, pages
 from pipeline.lab.page.plots import Drawing
 from pipeline.lab.page.tables import Cell, Column, Line, Table, filled, lines, metric, of, ranked, table, value
 
 By = str | Sequence[str]
+_MOST = 40  # rows of an experiment without a page
+_KEYS = (
+    *("set", "dependencies", "target", "method", "decoder", "lengths", "iterations", "metric"),
+    *("comparison", "baseline", "judge"),
+)
 _SUBJECTS: Mapping[str, tuple[str, Callable[[Any], str]]] = {  # column -> its heading, and what writes its cells
     "method": ("Method", label),
     "model": ("Network", label),
@@ -46,8 +51,8 @@ class Calls:
 
     def names(self) -> dict[str, Callable[..., Any]]:
         """Name of each call -> the function."""
-        calls = (self.questions, self.table, self.parts, self.cell, self.picture, self.compared)
-        facts = (self.measured, self.missing, self.first, self.sets)
+        calls = (self.questions, self.table, self.parts, self.cell, self.picture, self.compared, self.everything)
+        facts = (self.measured, self.missing, self.first, self.sets, self.left_over, self.why)
         return {call.__name__: call for call in (*calls, *facts)}
 
     def measured(self, *experiments: str) -> bool:
@@ -145,6 +150,28 @@ class Calls:
         rows = _where(self._evidence.of(experiment), where)
         return _cell(column)(Line(where, rows.to_dict("records")))
 
+    def left_over(self) -> list[str]:
+        """Published experiments that are on no page."""
+        shown = {name for page in pages() for name in page.experiments}
+        return sorted(set(self._evidence.provenance) - shown)
+
+    def why(self, experiment: str) -> str:
+        """Since when an experiment is what it is, and why."""
+        state = self._evidence.states.get(experiment, "of unknown state")
+        return f"Published {self._evidence.provenance[experiment].published[:10]}; {state}."
+
+    def everything(self, experiment: str) -> str:
+        """All rows of an experiment over all seeds, without columns that say nothing, at most `_MOST`."""
+        rows = self._evidence.of(experiment)
+        names = [name for name in _KEYS if rows[name].nunique() > 1 or name == "metric"]
+        head = [*(_SUBJECTS.get(name, (spelt(name).capitalize(), str))[0] for name in names), "Value", "Number"]
+        every = [
+            [*(spelt(str(row[name])) for name in names), spread(row, _of_unit(row["unit"])), count(row["n"])]
+            for row in rows.head(_MOST).to_dict("records")
+        ]
+        more = f"The first {_MOST} of {len(rows)} rows:\n\n" if len(rows) > _MOST else ""
+        return more + str(Table(head, every, len(names))) if every else "Its folder has tables without results."
+
     def picture(self, name: str, alt: str, lead: str = "") -> str:
         """A figure of `figures.py` below the sentence that introduces it; empty if there is nothing to draw."""
         if name not in self._drawn:
@@ -177,6 +204,11 @@ class Calls:
     def _image(self, name: str, alt: str, drawing: Drawing, lead: str = "") -> str:
         self.figures[name] = drawing
         return "\n\n".join(filter(None, (lead, f"![{alt}](figures/{name}.png)")))
+
+
+def _of_unit(unit: str) -> Write:
+    writers: dict[str, Write] = {"share": percent, "ratio": number_4, "seconds": duration}
+    return writers.get(unit, digits)
 
 
 def _where(rows: pd.DataFrame, where: Mapping[str, str | Sequence[str]]) -> pd.DataFrame:

@@ -1,4 +1,5 @@
-"""The report's pages: `page.md` of each chapter, after the front page. Each becomes Markdown and HTML.
+"""The report's pages: `page.md` of each chapter, between the front page and that of
+experiments without a page. Each becomes Markdown and HTML.
 
 A page begins with its settings in YAML between two lines `---`: those of `Page`. Below it is Markdown with calls
 (`calls.py`) that bring claims, tables and pictures. A file with `on` adds its text to the end of another page.
@@ -70,8 +71,8 @@ def _read(path: Path, name: str) -> Page:
 @cache
 def pages() -> tuple[Page, ...]:
     """All pages with the text and experiments of what is added to them; the first one links to all further pages."""
-    whole = [_joined(page) for page in declared() if not page.on]
-    return (_read(FOLDER / "front.md", "index"), *sorted(whole, key=lambda page: page.place))
+    front, frozen = (_read(FOLDER / f"{file}.md", name) for file, name in (("front", "index"), ("frozen", "frozen")))
+    return (front, *sorted((_joined(page) for page in declared() if not page.on), key=lambda page: page.place), frozen)
 
 
 def _joined(page: Page) -> Page:
