@@ -8,11 +8,11 @@ from types import ModuleType
 
 import pandas as pd
 import pytest
+from pipeline.lab.page.cards import cards
 
 from pipeline.lab import claims
 from pipeline.lab.page import front, opening
 from pipeline.lab.page.anchors import landed
-from pipeline.lab.page.cards import cards
 from pipeline.lab.page.pages import pages
 from pipeline.lab.page.rendering import html
 from tests.report import fusion, made, placement, policies
