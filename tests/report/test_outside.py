@@ -28,8 +28,8 @@ def test_gaps_and_sagas_schedulers_are_shown() -> None:
 def test_nothing_is_shown_of_what_was_not_measured() -> None:
     text, figures = shown.page("outside", shown.evidence("newcomer_trials"))
     assert not figures
-    for command in ("outside_instances FOLDER", "saga_peers measure"):
-        assert f"Not measured yet: `python -m benchmarks.{command}`." in text
+    for command in ("python -m benchmarks.outside_instances FOLDER", "git restore reports/published/saga_peers"):
+        assert f"Not measured yet: `{command}`." in text
 
 
 def test_schedulers_of_others_have_their_owners_name() -> None:
