@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,43 @@ from matplotlib.patches import Rectangle
 
 from learned_schedulers.figures import subplots
 from pipeline.lab import paper
-from pipeline.lab.page.evidence import ALL
-from pipeline.lab.page.names import label
-from pipeline.lab.page.plots import colour, downwards, key, legend, point, shares
+from pipeline.lab.page.evidence import ALL, Evidence
+from pipeline.lab.page.names import in_order, label
+from pipeline.lab.page.plots import Drawing, colour, downwards, drawings, key, legend, point, shares, training
 
+_EXPERIMENTS = ("quick", "paper")  # with our settings, and with those of the paper
+_BASELINES = ("random_legal", "input_order", "critical_path")
+_CURVES = (("loss", "Loss, nats per instruction"), ("exact_match", "Exact match"), ("valid_share", "Valid"))
 _HUNGARIAN: Any = {"color": "#d55e00", "markeredgecolor": "white"}
 _SHAPES: dict[str, tuple[float, str, bool]] = {  # decoder -> height above its line, mark, filled
     "hungarian": (0.14, "o", True),
     "topological": (-0.14, "s", False),
     "none": (0.0, "o", True),
 }
+
+
+def figures(evidence: Evidence) -> dict[str, Drawing]:
+    """The figures of each experiment and kind of dependencies."""
+    results = evidence.results[evidence.results["experiment"].isin(_EXPERIMENTS)]
+    every: dict[str, Drawing] = {}
+    for (experiment, dependencies), rows in results.groupby(["experiment", "dependencies"]):
+
+        def chosen(stem: str, experiment: str = str(experiment), dependencies: str = str(dependencies)) -> pd.DataFrame:
+            frame = evidence.table(stem, experiment)
+            return frame[frame["dependencies"] == dependencies] if len(frame) else frame
+
+        methods = in_order(rows["method"], ["sinkhorn"])
+        place, schedulers = f"{experiment}_{dependencies}", [name for name in methods if name not in _BASELINES]
+        examples = chosen("examples")
+        blocks = examples.groupby("block_id", sort=False) if len(examples) else ()
+        every |= drawings(
+            **{
+                f"accuracy_{place}": (accuracy, rows, [*schedulers, *_BASELINES]),
+                f"figure_3_{place}": (figure_3, chosen("sweep"), rows),
+                f"training_{place}": (training, chosen("history"), _CURVES),
+            }
+        ) | {f"example_{place}_{k}": partial(example, block) for k, (_, block) in enumerate(blocks, 1)}
+    return every
 
 
 def _aggregate(results: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -123,6 +151,9 @@ def example(rows: pd.DataFrame) -> Figure:
                 ax.spines[:].set_visible(False)
         for ax in axes[-1]:
             ax.set_xlabel("slot")
+        first = rows.iloc[0]
+        edges = [f"{a + 1} before {b + 1}" for a, b in zip(first["before"], first["after"], strict=True)]
+        figure.suptitle("; ".join(edges) or "every order is legal", fontsize=9)
         keys = [
             key("slot after matching (Hungarian)", marker="o", linestyle="", **_HUNGARIAN),
             key("GCC's slot", marker="s", color="#222222", markerfacecolor="none", linestyle=""),
