@@ -29,7 +29,7 @@ def params() -> dict[str, Any]:
 
 def evidence(*names: str, results: pd.DataFrame | None = None, **tables: pd.DataFrame) -> Evidence:
     """Evidence of these published experiments, and of these rows and tables."""
-    old = published.load([PUBLISHED / name for name in names])
+    old = published.load([PUBLISHED / name for name in names], told_apart=True)
     rows = pd.concat([frame for frame in (old.tables.get("results"), results) if frame is not None], ignore_index=True)
     return Evidence(
         params=params(),

@@ -192,9 +192,9 @@ def mode(name: str) -> str:
     return f"`{name}`"
 
 
-def natural(name: str) -> list[tuple[int, int | str]]:
+def natural(name: object) -> list[tuple[int, int | str]]:
     """Sort key that puts 2 before 10."""
-    return [(0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", name) if part]
+    return [(0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", str(name)) if part]
 
 
 def in_order(names: Iterable[str], first: Iterable[str]) -> list[str]:
