@@ -39,7 +39,7 @@ Column = tuple[str, Cell]  # heading, and what writes the cells below it
 
 @dataclass(frozen=True)
 class Table:
-    """A table of texts; without a line it is false, and no text. Cells from column `right` on are aligned to the right."""
+    """A table of texts; it is false and empty without lines. Cells from column `right` on are aligned to the right."""
 
     head: list[str] = field(default_factory=list)
     lines: list[list[str]] = field(default_factory=list)
