@@ -16,4 +16,4 @@ def test_tables_and_the_figure_show_their_rows() -> None:
 
 def test_without_numbers_the_page_says_what_to_run() -> None:
     text, figures = shown.page("before_allocation", shown.evidence("paper"))
-    assert not figures and text.count("Not measured yet: `python -m benchmarks.before_allocation.") == 2
+    assert not figures and text.count("Not measured yet: `git restore reports/published/before_allocation") == 2
