@@ -89,8 +89,13 @@ def sentences(page: Page, claims: pd.DataFrame) -> list[str]:
 def cards(claims: pd.DataFrame) -> list[tuple[Card, Table]]:
     """The cards of the front page in the order of their pages: first the page's own claims, then those of others."""
     every = declared()
+
+    def asked(page: Page) -> list[Claim]:
+        of_card = [claim for claim in every if claim.front == page.name]
+        return sorted(of_card, key=lambda claim: claim.row["experiment"] not in page.experiments)
+
     return [
-        (page.card, _card(claims, [claim for claim in every if claim.front == page.name]))
+        (page.card, _card(claims, asked(page)))
         for page in sorted(declared_pages(), key=lambda page: page.place)
         if page.card is not None
     ]
