@@ -21,7 +21,7 @@ _FRONT = {  # claims of the front page -> the question
     "quick_test_5_popocs_20_exact_match": f"{_BLOCKS}, both trained by Adam, 3 seeds: are as many more orders exact "
     "than with Sinkhorn?",
     "quick_test_5_popocs_150_valid_share": f"{_BLOCKS}: are as many more orders legal, with 150 iterations?",
-    "quick_test_5_paper_popocs_20_exact_match": "On the paper's dependencies, without flags: are as many more orders exact?",
+    "quick_test_5_paper_popocs_20_exact_match": "On the paper's dependencies, no flags: are as many more orders exact?",
     "paper_test_5_paper_popocs_20_exact_match": "A row about optimisers: POPOCS by SGD beside Sinkhorn by Adam, one "
     "seed, another draw of blocks",
 }
