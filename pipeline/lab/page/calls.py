@@ -1,12 +1,14 @@
 """What a page's Markdown may call: claims as questions, tables of results, pictures. Each call gives Markdown.
 
 A column of a table is a text `<writer> <column>=<value> ...`: how the number is printed (`numbers.WRITERS`), and the
-row of the results that it shows, where the defaults (`tables.PLAIN`) need not be said. `<writer>:<name>` prints another
+row of the results that it shows, where the defaults (`tables.PLAIN`) need not be said and values with spaces stand in
+quotes. `<writer>:<name>` prints another
 column of the row, such as `count:n`, without an interval.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatch
 from functools import partial
@@ -226,7 +228,7 @@ def _subject(name: str, names: Mapping[str, str], heads: Mapping[str, str]) -> C
 
 def _query(column: str) -> tuple[str, dict[str, str]]:
     """Writer and query of a column: `over metric=makespan baseline=hdp`."""
-    writer, *pairs = column.split()
+    writer, *pairs = shlex.split(column)
     return writer, dict(pair.split("=", 1) for pair in pairs)
 
 

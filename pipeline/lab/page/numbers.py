@@ -180,6 +180,11 @@ def milliseconds(seconds: float) -> str:
     return number(1e3 * seconds, 1)
 
 
+def scientific(value: float) -> str:
+    """Two digits, of numbers below 0.01 with a power of ten: `2.7e-03`; a dash if it is missing."""
+    return "-" if math.isnan(value) else f"{value:.1e}" if value < 0.01 else f"{value:.2f}"
+
+
 def number_4(value: float) -> str:
     """A number with four digits after the point."""
     return number(value, 4)
@@ -204,6 +209,7 @@ WRITERS: Mapping[str, Write] = {
     "over": over,
     "percent": percent,
     "points": points,
+    "scientific": scientific,
     "signed": signed,
     "text": cell,
     "times": times,
