@@ -36,7 +36,7 @@ from benchmarks.publishing import PUBLISHED, publish
 from learned_schedulers import LEVEL_3
 from pipeline.lab.places import path
 from pipeline.lab.rows import Quantity, Row, results, row
-from pipeline.lab.trial.copies import changed, copy_of_repository, run
+from tests.trial.copies import changed, copy_of_repository, run
 
 KINDS = ("EPYC-Milan", "Haswell")  # as qemu calls them
 _OF = {"experiment": "quick", "dependencies": "full", "seed": "0"}

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.lab import chapters
-from pipeline.lab.trial.copies import ROOT
 from tests.copies import said_by_snakemake
+from tests.trial.copies import ROOT
 
 PARTS = ("pipeline", "learned_schedulers", "profiles", "tests/tiny", "tests/fixtures")  # what a plan reads
 NEEDED = {  # chapter -> why the others cannot do without it

@@ -16,9 +16,9 @@ from learned_schedulers.blocks.run.oracle import OracleError
 from pipeline.lab.page.pages import files as page_files
 from pipeline.lab.provenance import machine
 from pipeline.lab.shared_tables import CLAIMS, RESULTS
-from pipeline.lab.trial.copies import METHODS, ON_GRAPHS, PUBLISHED, changed, copy_of_repository, digests, run
 from tests import behaviour
 from tests.copies import EVALUATED, planned, warm_stages
+from tests.trial.copies import METHODS, ON_GRAPHS, PUBLISHED, changed, copy_of_repository, digests, run
 
 pytestmark = pytest.mark.e2e
 

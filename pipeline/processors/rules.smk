@@ -8,7 +8,7 @@ GUESS = "guess"  # network of the experiment `first_guess` that is shipped
 
 def learned_sets(corpus):
     """Sets of a corpus whose instructions are described: what methods schedule or learn from, and what models are tried on."""
-    names = ["latency_development"]  # benchmarks/machine_agreement
+    names = ["latency_development"]
     names += [m.settings.learning.training for m in P.methods.values() if getattr(m.settings, "learning", None)]
     for experiment in P.experiments.values():
         if isinstance(experiment, Processors):

@@ -1,7 +1,7 @@
 """Cycles of orders on a processor, in order or out of order, by fast models that replace llvm-mca in a search.
 
-llvm-mca remains the judge of every published figure. benchmarks/machine_agreement measures how well the models agree
-with it (experiment `processor_agreement`).
+llvm-mca remains the judge of every published figure. The experiment `processor_agreement` (frozen) says how well
+the models agree with it.
 """
 
 from __future__ import annotations
