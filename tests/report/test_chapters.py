@@ -18,7 +18,6 @@ HIDDEN = (
     "reproduction",
     "operator",
     "imitation",
-    "hardware",
     "devices",
     "policies",
     "placement",

@@ -8,8 +8,7 @@ PAGE = Page(
     short="imitation",
     title="Imitating GCC on blocks of any length",
     question=(
-        "How often does a network give GCC's order of 2 to 64 instructions, which changes helped, which bounds "
-        "hold for any network, and what do its wrong orders have in common?"
+        "How often does a network give GCC's order of 2 to 64 instructions, and which changes helped?"
     ),
     experiments=(
         "imitation",
@@ -22,7 +21,7 @@ PAGE = Page(
         "imitation_evidence",
         "imitation_input",
     ),
-    sections=("comparison", "limits", "input"),
+    sections=("comparison",),
     answer=(
         Sentence(
             "imitation_5_exact",
