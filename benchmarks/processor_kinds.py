@@ -46,7 +46,7 @@ TARGETS = [
         path("schedules", experiment=experiment, set=tested, target=target, method=method, seed="0")
         for experiment, tested, target, methods in (
             ("quick", "test_5", "gcc", ("sinkhorn", "popocs_20")),
-            ("processors", "test_10_40", "atom", ("search",)),
+            ("schedulers", "fresh_10_40", "atom", ("search",)),
         )
         for method in methods
     ),

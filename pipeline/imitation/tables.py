@@ -77,7 +77,7 @@ TWINS = Table(
     ),
 )
 
-# The wrong blocks: the first slot at which the scheduler leaves GCC's order, without whole blocks of other people's code.
+# The wrong blocks: the first slot at which the scheduler leaves GCC's order.
 WRONG_BLOCKS = Table(
     "wrong_blocks",
     pa.schema(

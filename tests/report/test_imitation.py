@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from importlib import import_module
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -19,6 +18,8 @@ from tests.report import imitations, made
 RESULTS = imitations.results().sample(frac=1, random_state=0)  # rows in no order of their own
 EVIDENCE = made.evidence(RESULTS)
 SHOWN = comparison.section(EVIDENCE)
+
+
 def small(value: float, digits: int = 1, unit: str = "%", half: float = 1.0) -> str:
     return f"{value:.{digits}f}{unit} <small>[{value - half:.{digits}f} to {value + half:.{digits}f}]</small>"
 

@@ -7,9 +7,7 @@ PAGE = Page(
     name="imitation",
     short="imitation",
     title="Imitating GCC on blocks of any length",
-    question=(
-        "How often does a network give GCC's order of 2 to 64 instructions, and which changes helped?"
-    ),
+    question=("How often does a network give GCC's order of 2 to 64 instructions, and which changes helped?"),
     experiments=(
         "imitation",
         "imitation_second",

@@ -77,8 +77,6 @@ def weights_of(wildcards):
         mode = P.sets[wildcards.set].dependencies if isinstance(network.settings, Training) else "full"
         names = dict(experiment=network.experiment, model=network.model, seed=wildcards.seed)
         return path("weights", dependencies=mode, **names)
-    if getattr(entry.settings, "learning", None) is not None:
-        return path("policies").format(**wildcards)
     return entry.settings.shipped or []
 
 

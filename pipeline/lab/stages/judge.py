@@ -28,9 +28,10 @@ def main(
 ) -> None:
     """Simulate every distinct legal order of every block, and GCC's own order, with llvm-mca 19.
 
-    Of tables schedules the orders with status ok enter. Methods often agree: the stage simulates an order once, for all of them. A block with an instruction that the model does not know is
-    `unsupported`, with NaN cycles and llvm-mca's message, and counts nowhere. Without llvm-mca 19 the table is empty,
-    a message says so, and the pipeline continues.
+    Of tables schedules the orders with status ok enter. Methods often agree: the stage simulates an order once, for
+    all of them. A block with an instruction that the model does not know is `unsupported`, with NaN cycles and
+    llvm-mca's message, and counts nowhere. Without llvm-mca 19 the table is empty, a message says so, and the pipeline
+    continues.
     """
     model = section(Judge, settings)
     binary = llvm_mca.find()
