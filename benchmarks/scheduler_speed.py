@@ -153,8 +153,8 @@ def _methods(
             seed = settings.experiments[EXPERIMENT].seeds[0]
             network_place = {"experiment": network.experiment, "model": network.model, "seed": seed}
             weights = path("weights", dependencies="full", **network_place)
-        given = resources if weights is None else resources | {"weights": Path(weights)}
-        methods_by_name[name] = make(chosen, given), Budget.of(chosen.settings)
+        resources_and_weights = resources if weights is None else resources | {"weights": Path(weights)}
+        methods_by_name[name] = make(chosen, resources_and_weights), Budget.of(chosen.settings)
     return methods_by_name
 
 

@@ -10,16 +10,16 @@ from io import BytesIO
 import pandas as pd
 import pyarrow as pa
 
-from learned_schedulers.bench import blocks, fusion, graphs
+from learned_schedulers.bench import graphs
 from learned_schedulers.bench.frozen_files import FOLDER, checked
-from learned_schedulers.bench.kinds import FrozenSet, Instance
+from learned_schedulers.bench.graphs import GraphInstance
+from learned_schedulers.bench.kinds import Instance
 
-_EVERY: tuple[FrozenSet, ...] = (*graphs.SETS, *blocks.SETS, *fusion.SETS)
-SETS = {each.name: each for each in _EVERY}
+SETS = {each.name: each for each in graphs.SETS}
 
 
 @cache
-def instances(name: str) -> tuple[Instance, ...]:
+def instances(name: str) -> tuple[GraphInstance, ...]:
     """The instances of a frozen set, by their hashes.
 
     Raises ValueError for an unknown set, and for a file that is not the frozen one.

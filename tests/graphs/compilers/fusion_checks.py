@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from learned_schedulers.conformance.failures import Failure, Raised
-from learned_schedulers.conformance.fusion_problems import SEVERAL, WIDE, optima, problems, small
 from learned_schedulers.graphs.compilers.cost import seconds
 from learned_schedulers.graphs.compilers.fusion_problem import FusionProblem
 from learned_schedulers.graphs.compilers.kernel_graph import kernel_graph
@@ -24,6 +23,7 @@ from learned_schedulers.graphs.methods.rules import checking
 from learned_schedulers.graphs.methods.rules.checking import ROUNDING
 from learned_schedulers.graphs.models.fusing.joint import Machine
 from learned_schedulers.methods import Unsupported
+from tests.graphs.compilers.made import SEVERAL, WIDE, optima, problems, small
 
 _ALMOST = 1e-9  # relative: the same sum, in another sequence
 
