@@ -360,6 +360,8 @@ def _of_return(trace: _Trace, last: Instruction, k: int) -> Origin:
     """Origin of the address that a return takes, if the instruction before it, the k-th, writes it."""
     if last.mnemonic == Mnemonic.PUSH and last.op0_kind == OpKind.REGISTER:
         return trace.before(RegisterExt.full_register(last.op0_register), k)
+    if last.mnemonic == Mnemonic.PUSH and last.op0_kind == OpKind.MEMORY:
+        return trace.loaded(k)
     if last.memory_base == Register.RSP and last.memory_displacement == 0 and writes_word(last):
         if last.mnemonic == Mnemonic.MOV and last.op1_kind == OpKind.REGISTER:
             return trace.before(RegisterExt.full_register(last.op1_register), k)
