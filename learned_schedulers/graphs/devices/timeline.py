@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from learned_schedulers.graphs.devices.simulator import residencies, starts
+from learned_schedulers.graphs.devices.simulator import released, residencies, starts
 from learned_schedulers.graphs.problems.problem import Problem
 
 
@@ -58,11 +58,11 @@ def usage(problem: Problem, order: np.ndarray, placement: np.ndarray) -> list[tu
     The first time is second 0, when the weights of the device's operations are in its memory.
     """
     results = residencies(problem, order, placement)
-    weights = np.bincount(placement, problem.weights, problem.devices)
+    weights, releases = np.bincount(placement, problem.weights, problem.devices), released(results.begins, results.ends)
     curves = []
     for device in range(problem.devices):
         inside = results.devices == device
-        times = np.r_[0.0, results.begins[inside], results.ends[inside]]
+        times = np.r_[0.0, results.begins[inside], releases[inside]]
         changes = np.r_[weights[device], results.sizes[inside], -results.sizes[inside]]
         seconds, step = np.unique(times, return_inverse=True)
         curves.append((seconds, np.cumsum(np.bincount(step, changes, len(seconds)))))

@@ -147,16 +147,6 @@ class Problem:
             return self.results
         return Parts(np.arange(len(self)), self.sizes, self.children, np.zeros(len(self), bool))
 
-    @property
-    def same_time(self) -> float:
-        """Factor of the times at which memory is released: an end that only rounding puts behind a begin precedes it.
-
-        Problems without parts, which only the laboratory has, keep exact times: a chain of results may need up to one
-        result more than it does. The frozen memory limits of placements have it (some are 0.7% above the true ones), so
-        without this exception every published placement would have to be made anew, under new names.
-        """
-        return 1.0 if self.results is None else 1 - 1e-12
-
     @cached_property
     def parents(self) -> Edges:
         return self.children.reversed()
