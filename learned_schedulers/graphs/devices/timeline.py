@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from learned_schedulers.graphs.devices.simulator import released, residencies, starts
+from learned_schedulers.graphs.devices.simulator import residencies, starts
 from learned_schedulers.graphs.problems.problem import Problem
 
 
@@ -55,14 +55,15 @@ def timeline(problem: Problem, order: np.ndarray, placement: np.ndarray) -> Time
 def usage(problem: Problem, order: np.ndarray, placement: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     """Memory use: for each device the seconds at which it changes, ascending, and the bytes from then on.
 
-    The first time is second 0, when the weights of the device's operations are in its memory.
+    The first time is second 0, when the weights of the device's operations are in its memory. Times are as simulated:
+    where rounding puts an end behind the begin that waits for it, both count between the two (`peaks` does not).
     """
     results = residencies(problem, order, placement)
-    weights, releases = np.bincount(placement, problem.weights, problem.devices), released(results.begins, results.ends)
+    weights = np.bincount(placement, problem.weights, problem.devices)
     curves = []
     for device in range(problem.devices):
         inside = results.devices == device
-        times = np.r_[0.0, results.begins[inside], releases[inside]]
+        times = np.r_[0.0, results.begins[inside], results.ends[inside]]
         changes = np.r_[weights[device], results.sizes[inside], -results.sizes[inside]]
         seconds, step = np.unique(times, return_inverse=True)
         curves.append((seconds, np.cumsum(np.bincount(step, changes, len(seconds)))))

@@ -101,7 +101,7 @@ def walked(
         )
     listing = walk.listing
     flops, read, written, weight_bytes = np.array(listing.costs, np.float64).reshape(-1, 4).T
-    pairs = np.array(listing.edges, np.int64).reshape(-1, 2)
+    pairs = np.array(listing.edges + listing.waits, np.int64).reshape(-1, 2)
     operations = Operations(listing.kinds, flops, read, written, weight_bytes, labels=listing.labels)
     try:
         onnx_graph, order = graph(path.stem, family or path.stem, "forward", operations, pairs[:, 0], pairs[:, 1])
