@@ -226,7 +226,7 @@ def _as_steps(walk: Walk, marks: tuple[int, ...], steps: int, label: str) -> Non
         sorted({(source, first) for source, _ in edges if source < first})
         for edges in (listing.edges[marks[3] :], listing.waits[marks[7] :])
     )
-    unpriced, reads = listing.unpriced[marks[4] :], listing.reads[marks[5] :]
+    unpriced, reads, inputs = listing.unpriced[marks[4] :], listing.reads[marks[5] :], listing.inputs[marks[8] :]
     listing.cut(marks)
     listing.kinds.append(label.rpartition("(")[2].rstrip(")"))
     listing.labels.append(f"{label}, {steps} steps")
@@ -235,6 +235,7 @@ def _as_steps(walk: Walk, marks: tuple[int, ...], steps: int, label: str) -> Non
     listing.edges += outside
     listing.waits += waits
     listing.unpriced += unpriced
+    listing.inputs += [(first, name) for _, name in inputs]
     for _, name, size in reads:
         listing.add_read(first, name, size)
 
@@ -280,7 +281,9 @@ def _stacked(walk: Walk, outputs: Any, values: list[list[Value]], steps: int, la
 def _without(value: Value, axis: int) -> Value:
     sizes = list(value.sizes)
     del sizes[axis]
-    return Value(value.kind, tuple(sizes), owner=value.owner, roots=value.roots, after=value.after)
+    return Value(
+        value.kind, tuple(sizes), owner=value.owner, of_input=value.of_input, roots=value.roots, after=value.after
+    )
 
 
 def _moved(value: Value, axis: int) -> Value:

@@ -47,6 +47,7 @@ class Listing:
     reads: list[tuple[int, str, int]] = field(default_factory=list)  # operation, constant, bytes
     calls: list[Call | None] = field(default_factory=list)  # None: the operation is no single operator
     waits: list[tuple[int, int]] = field(default_factory=list)  # edges to what control flow lets run only then
+    inputs: list[tuple[int, str]] = field(default_factory=list)  # operation, input of the model
     in_reads: set[str] = field(default_factory=set)
 
     def read_constants(self, values: Iterable[Value], number: int) -> int:
@@ -71,7 +72,8 @@ class Listing:
         self.in_reads = {name for _, name, _ in self.reads}
 
     def _parts(self) -> tuple[list[Any], ...]:
-        return self.kinds, self.labels, self.costs, self.edges, self.unpriced, self.reads, self.calls, self.waits
+        of_each = (self.kinds, self.labels, self.costs, self.edges)
+        return *of_each, self.unpriced, self.reads, self.calls, self.waits, self.inputs
 
 
 class Walk:
@@ -163,7 +165,10 @@ class Walk:
             if first.complete and results[outputs[0]].complete and results[outputs[0]].elements != first.elements:
                 self._wrong(f"node {label} makes {results[outputs[0]].sizes} of {first.sizes}, which does not fit")
             if first.strides is None:
-                passed = {name: replace(results[name], owner=first.owner, roots=first.roots) for name in outputs}
+                passed = {
+                    name: replace(results[name], owner=first.owner, of_input=first.of_input, roots=first.roots)
+                    for name in outputs
+                }
                 scope.update(passed)
                 return
         if self._views and self._viewed(node, inputs, results, scope, label):
@@ -225,7 +230,9 @@ class Walk:
         """List an operation of this cost; its number."""
         number, values = len(self.listing.kinds), parts_of(inputs)
         self.listing.edges += [(value.owner, number) for value in values if value.owner is not None]
-        self.listing.waits += [(source, number) for source in unique([*self.waits, *(n for v in values for n in v.after)])]
+        sources = unique([*self.waits, *(source for value in values for source in value.after)])
+        self.listing.waits += [(source, number) for source in sources]
+        self.listing.inputs += [(number, value.of_input) for value in values if value.owner is None and value.of_input]
         kept_bytes = self.listing.read_constants(values, number)
         self.listing.kinds.append(kind)
         self.listing.labels.append(label)

@@ -51,19 +51,18 @@ def _ends(problem: Problem, order: np.ndarray, placement: np.ndarray) -> dict[in
         arrivals = [ended[before] + whole.edges[before, i]["delay"] for before in whole.predecessors(i)]
         arrivals += [
             delay(problem, size)
-            for _, reader, first, size in reads(problem)
-            if reader == i and placement[first] != placement[i]
+            for _, reader, first, size, sent in reads(problem)
+            if reader == i and placement[first] != placement[i] and sent
         ]
         ended[i] = max(arrivals, default=Fraction()) + exact(problem.seconds[i])
     return ended
 
 
-def reads(problem: Problem) -> list[tuple[int, int, int, float]]:
-    """Weight, reader, first reader and bytes of each later read of a shared weight."""
+def reads(problem: Problem) -> list[tuple[int, int, int, float, bool]]:
+    """Weight, reader, first reader and bytes of each later read of a weight or input, and whether a link sends it."""
     shared = problem.shared
-    return list(
-        zip(*(part.tolist() for part in (shared.weights, shared.readers, shared.firsts, shared.sizes)), strict=True)
-    )
+    columns = (shared.weights, shared.readers, shared.firsts, shared.sizes, shared.sent)
+    return list(zip(*(part.tolist() for part in columns), strict=True))
 
 
 def peaks(problem: Problem, order: np.ndarray, placement: np.ndarray) -> list[float]:
@@ -82,7 +81,7 @@ def peaks(problem: Problem, order: np.ndarray, placement: np.ndarray) -> list[fl
         for device in {int(placement[j]) for j in readers} - {home}:
             results.append((device, ended[i], max(ended[j] for j in readers if placement[j] == device), size))
     copies: dict[tuple[int, int], tuple[Fraction, float]] = {}  # weight, device: end of its last reader, bytes
-    for weight, reader, first, size in reads(problem):
+    for weight, reader, first, size, _ in reads(problem):
         key = (weight, int(placement[reader]))
         if placement[reader] != placement[first]:
             copies[key] = (max(copies.get(key, (Fraction(), 0.0))[0], ended[reader]), size)

@@ -15,7 +15,7 @@ from learned_schedulers.graphs.read.onnx_files import read_with_names
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>'
 X = "float[64,64] x"
 CONDITION = "m = MatMul(x, x) r = ReduceMax <keepdims: int = 0> (m) c = Cast <to: int = 9> (r)"
-BRANCH = "then_branch: graph = a () => (float[64,64] p) {{ {} }}, else_branch: graph = b () => (float[64,64] q) {{ {} }}"
+BRANCH = "then_branch: graph = a () => (float[64,64] p) {{{}}}, else_branch: graph = b () => (float[64,64] q) {{{}}}"
 LOOP = "(int64 i, bool go, float[64,64] s) => (bool again, float[64,64] t)"
 
 
