@@ -31,6 +31,7 @@ from learned_schedulers.graphs.plans.call_form import PLAIN, Call, NotPlaceable,
 from learned_schedulers.graphs.plans.call_log import CallLog, Event, no_fast_paths
 from learned_schedulers.graphs.plans.module_state import difference, empty_caches, state_of, weights_of
 from learned_schedulers.graphs.read.export import computes, kind_of
+from learned_schedulers.graphs.read.fx_nodes import is_backward
 from learned_schedulers.graphs.read.whole_operators import WholeOperators
 
 CONTROL_FLOW = (
@@ -192,11 +193,6 @@ def _mutated(graph: fx.Graph) -> list[Any]:
     """Descriptors of inputs and weights that change in place."""
     (output,) = (node for node in graph.nodes if node.op == "output")
     return [part.mutated_input for part in output.meta["desc"] if isinstance(part, InputMutationAOTOutput)]
-
-
-def is_backward(node: fx.Node) -> bool:
-    """Whether a node computes gradients."""
-    return str(node.meta.get("partitioner_tag", "")).endswith("backward")
 
 
 def on_device(module: nn.Module, device: str, gradients: bool = True) -> nn.Module:

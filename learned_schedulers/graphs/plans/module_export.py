@@ -38,6 +38,7 @@ from learned_schedulers.graphs.read.losses import loss_of
 from learned_schedulers.graphs.read.module_memory import Optimiser, memory_of
 from learned_schedulers.graphs.read.node_costs import UNKNOWN_STEPS, Prices
 from learned_schedulers.graphs.read.own_costs import read_costs
+from learned_schedulers.graphs.read.recomputed import is_anew
 
 _UNFIT = "this torchvision was built for another torch: install both from one place, both for CPUs or both for GPUs"
 _PACKAGES = ("torchvision", "timm", "transformers")
@@ -128,6 +129,7 @@ def source_of(named: str, trace: Traced, prices: Prices, optimizer: Optimiser = 
         notes=tuple(_notes(trace, graph.kinds, prices)),
         shared=memory.shared,
         results=memory.results,
+        inputs=memory.inputs,
         gradients=memory.gradients,
     )
 
@@ -139,6 +141,8 @@ def _notes(trace: Traced, kinds: Sequence[str], prices: Prices) -> Iterator[str]
         yield f"priced without a formula: {listed} in all; --costs FILE gives them your formulas"
     if trace.loss is not None:
         yield f"loss of the training step: {trace.loss} (--loss chooses another)"
+    if anew := sum(computes(node) and is_anew(node) for node in trace.nodes.nodes):
+        yield f"torch.utils.checkpoint: {anew} operations are computed anew for gradients, instead of kept"
     if "cond" in kinds:
         yield f"torch.cond ({kinds.count('cond')}) is priced as its more expensive branch"
     for kind in sorted(UNKNOWN_STEPS & set(kinds)):

@@ -81,9 +81,11 @@ class Value:
     shape: tuple[int | None, ...] | None = None  # None: the number of dimensions is unknown
     data: np.ndarray | None = None
     owner: int | None = None  # operation that computes it; None: it is ready
+    of_input: str | None = None  # the model's input whose memory it is part of
     roots: tuple[tuple[str, int], ...] | None = None
     stored: int | None = None
     items: tuple[Value, ...] | None = None  # a sequence
+    after: tuple[int, ...] = ()  # operations that decide whether it is this one; its readers wait for them, too
     strides: tuple[int, ...] | None = None
 
     @property

@@ -8,7 +8,8 @@ belongs to the operation whose result it passes on. Control flow and sequences: 
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -45,6 +46,8 @@ class Listing:
     unpriced: list[str] = field(default_factory=list)
     reads: list[tuple[int, str, int]] = field(default_factory=list)  # operation, constant, bytes
     calls: list[Call | None] = field(default_factory=list)  # None: the operation is no single operator
+    waits: list[tuple[int, int]] = field(default_factory=list)  # edges to what control flow lets run only then
+    inputs: list[tuple[int, str]] = field(default_factory=list)  # operation, input of the model
     in_reads: set[str] = field(default_factory=set)
 
     def read_constants(self, values: Iterable[Value], number: int) -> int:
@@ -69,7 +72,8 @@ class Listing:
         self.in_reads = {name for _, name, _ in self.reads}
 
     def _parts(self) -> tuple[list[Any], ...]:
-        return self.kinds, self.labels, self.costs, self.edges, self.unpriced, self.reads, self.calls
+        of_each = (self.kinds, self.labels, self.costs, self.edges)
+        return *of_each, self.unpriced, self.reads, self.calls, self.waits, self.inputs
 
 
 class Walk:
@@ -82,6 +86,7 @@ class Walk:
         self.notes: dict[str, None] = {}  # what was assumed
         self.believed = False  # whether sizes inside are those that the file states or a user gives
         self.ends: list[int] = []  # number of operations behind each node of the model's main graph
+        self.waits: tuple[int, ...] = ()  # operations that decide whether the walked graph runs
 
     def graph(self, graph: Any, scope: Scope, place: str = "") -> list[Value]:
         """Walk a graph or subgraph; scope: its inputs, and the tensors around it. Returns its outputs.
@@ -130,7 +135,11 @@ class Walk:
         if control(self, node, scope, label):
             return
         inputs = [scope[name] if name else None for name in node.input]
-        results = self._results(node, inputs, scope, hints, label)
+        after = unique(number for value in parts_of(inputs) for number in value.after)
+        results = {
+            name: replace(value, after=after)
+            for name, value in self._results(node, inputs, scope, hints, label).items()
+        }
         values = folded(node, scope, results, self.opsets)
         roots = self._roots(node, inputs, values is not None)
         outputs = [name for name in node.output if name]
@@ -156,7 +165,10 @@ class Walk:
             if first.complete and results[outputs[0]].complete and results[outputs[0]].elements != first.elements:
                 self._wrong(f"node {label} makes {results[outputs[0]].sizes} of {first.sizes}, which does not fit")
             if first.strides is None:
-                passed = {name: replace(results[name], owner=first.owner, roots=first.roots) for name in outputs}
+                passed = {
+                    name: replace(results[name], owner=first.owner, of_input=first.of_input, roots=first.roots)
+                    for name in outputs
+                }
                 scope.update(passed)
                 return
         if self._views and self._viewed(node, inputs, results, scope, label):
@@ -170,7 +182,7 @@ class Walk:
         if node.op_type in _RECURRENT and inputs[0] is not None and inputs[0].strides is not None:
             inputs[0] = self.copied(node, inputs[0], replace(inputs[0], strides=None), f"{label}, its input")
         number = self.operation(node, inputs, [results[n] if n in read_by else None for n in node.output], label)
-        scope.update({name: replace(results[name], owner=number) for name in outputs})
+        scope.update({name: replace(results[name], owner=number, after=()) for name in outputs})
 
     def _viewed(
         self, node: Any, inputs: Sequence[Value | None], results: dict[str, Value], scope: Scope, label: str
@@ -218,12 +230,24 @@ class Walk:
         """List an operation of this cost; its number."""
         number, values = len(self.listing.kinds), parts_of(inputs)
         self.listing.edges += [(value.owner, number) for value in values if value.owner is not None]
+        sources = unique([*self.waits, *(source for value in values for source in value.after)])
+        self.listing.waits += [(source, number) for source in sources]
+        self.listing.inputs += [(number, value.of_input) for value in values if value.owner is None and value.of_input]
         kept_bytes = self.listing.read_constants(values, number)
         self.listing.kinds.append(kind)
         self.listing.labels.append(label)
         self.listing.costs.append((*cost, kept_bytes))
         self.listing.calls.append(call)
         return number
+
+    @contextmanager
+    def waiting(self, sources: Iterable[int]) -> Iterator[None]:
+        """All operations that are listed meanwhile wait for these."""
+        before, self.waits = self.waits, unique([*self.waits, *sources])
+        try:
+            yield
+        finally:
+            self.waits = before
 
     def check(self, node: Any, name: str, value: Value, label: str) -> None:
         """Raises OnnxError if the sizes of a tensor that costs something are unknown or impossible."""
@@ -355,6 +379,24 @@ def parts_of(values: Iterable[Value | None]) -> list[Value]:
         if value is not None:
             parts += parts_of(value.items) if value.items is not None else [value]
     return parts
+
+
+def unique(numbers: Iterable[int]) -> tuple[int, ...]:
+    """Each number once, in the same order."""
+    return tuple(dict.fromkeys(numbers))
+
+
+def deciding(values: Iterable[Value | None]) -> tuple[int, ...]:
+    """The operations that conditions or numbers of steps follow from; none if they are constants or inputs."""
+    parts = parts_of(values)
+    return unique(n for part in parts for n in (*([] if part.owner is None else [part.owner]), *part.after))
+
+
+def later(value: Value, sources: tuple[int, ...]) -> Value:
+    """A tensor or sequence that is there only after these operations."""
+    if value.items is not None:
+        return replace(value, items=tuple(later(item, sources) for item in value.items))
+    return replace(value, after=unique([*value.after, *sources]))
 
 
 def subgraphs(node: Any) -> list[Any]:
