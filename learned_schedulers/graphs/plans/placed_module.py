@@ -77,16 +77,14 @@ class PlacedModule:
         _check_module(module, self._settings)
         call = call_of(module.forward, inputs, keywords or {})
         self._form = call.form
-        # Kinds of the operations that the placement numbers, and whether forward is captured as torch.export does it.
-        self._kinds, self._exported = _kinds(module, call)
-        if self._exported:
-            check_exported(module, call)
+        self._kinds = _kinds(module, call)  # of the operations that the placement numbers
+        self._exported = False  # whether forward runs as it is exported
         if isinstance(placement, Path):
             placement = of_file(placement, type(module).__name__, self._kinds)
         check_placement(placement, len(self._kinds), len(devices), module.training)
         self._placement = placement.tolist()
         with torch.no_grad():
-            self._captured(call)
+            self._first_captured(call)
         move(module, {name: self.devices[number] for name, number in self._homes.items()})
 
     @classmethod
@@ -119,6 +117,20 @@ class PlacedModule:
             path, _, attribute = name.rpartition(".")
             setattr(self.module.get_submodule(path), attribute, tensor)
         return result
+
+    def _first_captured(self, call: Call) -> None:
+        """Capture the usual forward; if that asks for values of tensors (is a mask empty?), the exported one."""
+        try:
+            self._captured(call)
+        except NotPlaceable as refusal:
+            if not needs_values(refusal.__cause__):
+                raise
+            self._exported = True
+            try:
+                self._captured(call)
+            except NotPlaceable:
+                raise refusal from refusal.__cause__
+            check_exported(self.module, call)
 
     def _captured(self, call: Call) -> Captured:
         """The capture for what requires gradients in this call."""
@@ -173,30 +185,24 @@ def operation_kinds(
     module: nn.Module, inputs: Sequence[Any], keywords: Mapping[str, Any] | None = None
 ) -> tuple[str, ...]:
     """Names of the aten operations that a placement numbers, for an example of a call. Raises as PlacedModule does."""
-    return _kinds(module, call_of(module.forward, inputs, keywords or {}))[0]
+    return _kinds(module, call_of(module.forward, inputs, keywords or {}))
 
 
-def _kinds(module: nn.Module, call: Call) -> tuple[tuple[str, ...], bool]:
-    """The operations as `graph` lists them: on the meta device if that is possible, of weights without gradients.
+def _kinds(module: nn.Module, call: Call) -> tuple[str, ...]:
+    """The operations as `graph` lists them: of forward while it is exported, on the meta device if that is possible.
 
-    Where forward asks for values of tensors, such as whether a mask is empty, but not while it is exported, the graph
-    is that of the export; the second result says so.
+    Of weights without gradients. Some forwards are not exported, and have the operations of a usual call.
     """
-
-    def kinds() -> tuple[str, ...]:
-        graph = _first(partial(plain_graph, module, call, device) for device in _PLAIN_CAPTURES)
-        return tuple(map(kind_of, operations_of(graph)))
-
     try:
-        return kinds(), False
-    except NotPlaceable as refusal:
-        if not needs_values(refusal.__cause__):
-            raise
-        try:
-            with _compiling_state_context():
-                return kinds(), True
-        except NotPlaceable:
-            raise refusal from refusal.__cause__
+        with _compiling_state_context():
+            return _plain_kinds(module, call)
+    except NotPlaceable:
+        return _plain_kinds(module, call)
+
+
+def _plain_kinds(module: nn.Module, call: Call) -> tuple[str, ...]:
+    graph = _first(partial(plain_graph, module, call, device) for device in _PLAIN_CAPTURES)
+    return tuple(map(kind_of, operations_of(graph)))
 
 
 def _first(attempts: Iterable[Callable[[], Result]]) -> Result:
