@@ -1,7 +1,8 @@
 """A user's torch module -> its graph: built without weights where that is possible.
 
-First on the meta device; then of fake tensors, whose device is the CPU; then with real weights, where memory allows,
-for constructors and constants whose values matter (`.item()`, quantised weights). Forward is never computed.
+First on the meta device; then of fake tensors, whose device is the CPU, where torch.autocast casts; then with real
+weights, where memory allows, for constructors and constants whose values matter (`.item()`, quantised weights).
+Forward is never computed.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stderr
 from dataclasses import replace
@@ -30,13 +32,14 @@ from learned_schedulers.graphs.plans.joined import joined
 from learned_schedulers.graphs.plans.module_words import Input, arguments_of, constructor_of, drawn, imported, input_of
 from learned_schedulers.graphs.plans.sources import Source
 from learned_schedulers.graphs.plans.torch_errors import cause_and_remedy
+from learned_schedulers.graphs.read.any_device import as_on_any_device
 from learned_schedulers.graphs.read.export import Traced, Way, graph_of_fx, traced
 from learned_schedulers.graphs.read.fx_nodes import computes
 from learned_schedulers.graphs.read.fx_steps import KINDS, fixed_nodes, numbered, steps_of
 from learned_schedulers.graphs.read.joins.recognised import recognised
 from learned_schedulers.graphs.read.losses import loss_of
 from learned_schedulers.graphs.read.module_memory import Optimiser, memory_of
-from learned_schedulers.graphs.read.node_costs import UNKNOWN_STEPS, Prices
+from learned_schedulers.graphs.read.node_costs import HOW_PRICED, Prices, with_parts
 from learned_schedulers.graphs.read.own_costs import read_costs
 
 _UNFIT = "this torchvision was built for another torch: install both from one place, both for CPUs or both for GPUs"
@@ -125,25 +128,23 @@ def source_of(named: str, trace: Traced, prices: Prices, optimizer: Optimiser = 
         np.arange(len(graph)),
         unpriced=prices.unpriced(trace.nodes),
         types=tuple(prices.number_type(node) for node in nodes),
-        notes=tuple(_notes(trace, graph.kinds, prices)),
+        notes=tuple(_notes(trace, prices)),
         shared=memory.shared,
         results=memory.results,
         gradients=memory.gradients,
     )
 
 
-def _notes(trace: Traced, kinds: Sequence[str], prices: Prices) -> Iterator[str]:
+def _notes(trace: Traced, prices: Prices) -> Iterator[str]:
     """Sentences about what was assumed."""
     if guessed := prices.guessed(trace.nodes):
         listed = ", ".join(f"{name} {flops:,.0f} FLOPs" for name, flops in sorted(guessed.items()))
         yield f"priced without a formula: {listed} in all; --costs FILE gives them your formulas"
     if trace.loss is not None:
         yield f"loss of the training step: {trace.loss} (--loss chooses another)"
-    if "cond" in kinds:
-        yield f"torch.cond ({kinds.count('cond')}) is priced as its more expensive branch"
-    for kind in sorted(UNKNOWN_STEPS & set(kinds)):
+    for kind, count in sorted(Counter(with_parts(trace.nodes)).items()):
         yield (
-            f"{kind} ({kinds.count(kind)}) is priced as a single step, because the number of steps depends on data; "
+            f"torch's {kind} ({count}) is priced as {HOW_PRICED.get(kind, 'a single run of what is in it')}; "
             f"--costs FILE with an entry higher_order::{kind} gives it your price"
         )
 
@@ -179,20 +180,24 @@ def _first(make: Callable[[], Any], entries: Sequence[Input], variant: str, way:
         with redirect_stderr(StringIO()):  # torch prints the graph of a trace that fails
             return traced(module, positional, variant, way, keywords)
 
-    try:
-        with torch.device("meta"):
-            return attempt(nullcontext())
-    except ImportError:
-        raise
-    except Exception as error:
-        first = error
-    try:
-        with FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv()):
-            return attempt(nullcontext())
-    except Exception as error:
-        if (type(error), str(error)) == (type(first), str(first)):
+    with as_on_any_device() as regions:
+        try:
+            with torch.device("meta"):
+                trace = attempt(nullcontext())
+            if not regions:
+                return trace
+            first: Exception = ValueError("torch.autocast casts nothing on the meta device")
+        except ImportError:
             raise
-    return attempt(_FreeMemory())
+        except Exception as error:
+            first = error
+        try:
+            with FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv()):
+                return attempt(nullcontext())
+        except Exception as error:
+            if (type(error), str(error)) == (type(first), str(first)):
+                raise
+        return attempt(_FreeMemory())
 
 
 @contextmanager

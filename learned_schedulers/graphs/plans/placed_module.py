@@ -39,6 +39,7 @@ from learned_schedulers.graphs.plans.overlapping import check_memory, move
 from learned_schedulers.graphs.plans.placed_run import PlacedRun
 from learned_schedulers.graphs.plans.rehearsal import check_calls
 from learned_schedulers.graphs.plans.torch_errors import needs_values
+from learned_schedulers.graphs.read.any_device import as_on_any_device
 from learned_schedulers.graphs.read.export import kind_of
 from learned_schedulers.graphs.read.workloads import WorkloadError
 
@@ -193,11 +194,15 @@ def _kinds(module: nn.Module, call: Call) -> tuple[str, ...]:
 
     Of weights without gradients. Some forwards are not exported, and have the operations of a usual call.
     """
-    try:
-        with _compiling_state_context():
-            return _plain_kinds(module, call)
-    except NotPlaceable:
-        return _plain_kinds(module, call)
+    with as_on_any_device() as regions:
+        try:
+            with _compiling_state_context():
+                kinds = _plain_kinds(module, call)
+        except NotPlaceable:
+            kinds = _plain_kinds(module, call)
+    if regions:
+        raise NotPlaceable(f"forward uses torch.autocast to {regions[0]}, which depends on the device: cast in forward")
+    return kinds
 
 
 def _plain_kinds(module: nn.Module, call: Call) -> tuple[str, ...]:

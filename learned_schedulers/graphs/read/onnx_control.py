@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from learned_schedulers.graphs.read.onnx_costs import full_name
-from learned_schedulers.graphs.read.onnx_model import OnnxError, UnfitSizes
+from learned_schedulers.graphs.read.onnx_model import OnnxError, UnfitSizes, subgraphs
 from learned_schedulers.graphs.read.onnx_values import Value
-from learned_schedulers.graphs.read.onnx_walk import ODD, index_of, inner_scope, parts_of, same_sizes, subgraphs
+from learned_schedulers.graphs.read.onnx_walk import ODD, index_of, inner_scope, parts_of, same_sizes
 
 if TYPE_CHECKING:
     from learned_schedulers.graphs.read.onnx_walk import Scope, Walk

@@ -84,6 +84,11 @@ def cost_of(call: Call) -> Cost:
     return Cost(flops, _read(call), written, rule is not None)
 
 
+def has_rule(node: Any) -> bool:
+    """Whether an operator has a rule for FLOPs, but for attributes that it has not."""
+    return full_name(node) in _MOVES | _FORMULAS.keys() | _PER_ELEMENT
+
+
 def rule_of(call: Call) -> Callable[[Call], float] | None:
     """The operator's rule for FLOPs; None without any."""
     name = full_name(call.node)

@@ -18,7 +18,15 @@ import numpy as np
 from learned_schedulers.graphs.read.onnx_bounds import largest_sizes
 from learned_schedulers.graphs.read.onnx_contrib import contrib_sizes
 from learned_schedulers.graphs.read.onnx_costs import Call, cost_of, full_name
-from learned_schedulers.graphs.read.onnx_model import OnnxError, Sizes, UnfitSizes, constant_of, folding_line, one_line
+from learned_schedulers.graphs.read.onnx_model import (
+    OnnxError,
+    Sizes,
+    UnfitSizes,
+    constant_of,
+    folding_line,
+    one_line,
+    subgraphs,
+)
 from learned_schedulers.graphs.read.onnx_values import MOST_ELEMENTS, Value, folded, inferred, of_type
 from learned_schedulers.graphs.read.onnx_views import as_view, views_of
 
@@ -355,14 +363,6 @@ def parts_of(values: Iterable[Value | None]) -> list[Value]:
         if value is not None:
             parts += parts_of(value.items) if value.items is not None else [value]
     return parts
-
-
-def subgraphs(node: Any) -> list[Any]:
-    return [
-        graph
-        for attribute in node.attribute
-        for graph in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs)
-    ]
 
 
 def names_in(graph: Any) -> set[str]:
