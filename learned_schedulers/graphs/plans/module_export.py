@@ -11,7 +11,7 @@ import logging
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager, nullcontext, redirect_stderr
 from dataclasses import replace
 from functools import partial
@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, fx
 from torch._subclasses import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils import _pytree as pytree
@@ -75,10 +75,10 @@ def export_module(
     trace = _exported(named, inputs, "training" if training else "forward", way, _first)
     own_costs = {} if costs is None else read_costs(costs)
     prices = Prices(own_costs, in_parts)
-    source = source_of(named, trace, prices, optimizer)
     if eager or in_parts or training:
-        return source
+        return source_of(named, trace, prices, optimizer)
     fixed, numbers = fixed_nodes(trace.nodes), numbered(trace.nodes)
+    source = source_of(named, trace, prices, optimizer, fixed)
     constants = frozenset(number for node, number in numbers.items() if node in fixed)
     joins = recognised(steps_of(trace.nodes, prices, fixed), constants, attention)
     return joined(source, joins, KINDS, len(constants))
@@ -115,8 +115,14 @@ def _exported(
         raise ValueError(f"{named}: torch cannot export it: {reason}") from error
 
 
-def source_of(named: str, trace: Traced, prices: Prices, optimizer: Optimiser = "sgd") -> Source:
-    """The graph of a traced module, and what was assumed."""
+def source_of(
+    named: str,
+    trace: Traced,
+    prices: Prices,
+    optimizer: Optimiser = "sgd",
+    fixed: Set[fx.Node] = frozenset(),
+) -> Source:
+    """The graph of a traced module, and what was assumed. fixed: nodes that cost nothing, because they never change."""
     name = constructor_of(named).name
     variant = "forward" if trace.loss is None else "training"
     graph = graph_of_fx(trace.nodes, name, name, variant, prices=prices)
@@ -126,18 +132,18 @@ def source_of(named: str, trace: Traced, prices: Prices, optimizer: Optimiser = 
         replace(graph, bytes_kept=graph.bytes_kept + memory.states),
         tuple(f"{layer or name} ({kind})" for layer, kind in zip(graph.layers, graph.kinds, strict=True)),
         np.arange(len(graph)),
-        unpriced=prices.unpriced(trace.nodes),
+        unpriced=prices.unpriced(trace.nodes, fixed),
         types=tuple(prices.number_type(node) for node in nodes),
-        notes=tuple(_notes(trace, prices)),
+        notes=tuple(_notes(trace, prices, fixed)),
         shared=memory.shared,
         results=memory.results,
         gradients=memory.gradients,
     )
 
 
-def _notes(trace: Traced, prices: Prices) -> Iterator[str]:
+def _notes(trace: Traced, prices: Prices, fixed: Set[fx.Node]) -> Iterator[str]:
     """Sentences about what was assumed."""
-    if guessed := prices.guessed(trace.nodes):
+    if guessed := prices.guessed(trace.nodes, fixed):
         listed = ", ".join(f"{name} {flops:,.0f} FLOPs" for name, flops in sorted(guessed.items()))
         yield f"priced without a formula: {listed} in all; --costs FILE gives them your formulas"
     if trace.loss is not None:

@@ -29,7 +29,9 @@ TORCH_PER_ELEMENT = {  # beside those that torch itself tags as pointwise or as 
     *("softplus_backward", "_prelu_kernel", "_prelu_kernel_backward", "scatter_add", "scatter_reduce", "scatter"),
     *("index_add", "index_put", "index_copy", "index_fill", "masked_scatter", "masked_select", "nonzero"),
     *("embedding_dense_backward", "embedding_renorm", "renorm", "_unsafe_index", "_unsafe_index_put"),
-    *("_unsafe_masked_index", "isin", "one_hot", "bincount", "lift", "alias_copy"),
+    *("_unsafe_masked_index", "isin", "one_hot", "bincount", "lift", "alias_copy", "max_unpool2d", "max_unpool3d"),
+    *("hann_window", "hamming_window", "blackman_window", "bartlett_window", "kaiser_window"),
+    *("col2im", "unfold_backward"),
 }
 ONNX_PER_ELEMENT = {
     *("Abs", "Acos", "Acosh", "Add", "And", "Asin", "Asinh", "Atan", "Atanh", "BitShift", "BitwiseAnd", "BitwiseNot"),

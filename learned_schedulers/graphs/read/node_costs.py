@@ -15,7 +15,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any, NamedTuple
 
 import torch
@@ -113,10 +113,13 @@ class Prices:
             or torch.Tag.reduction in target.tags
         )
 
-    def unpriced(self, nodes: fx.Graph) -> tuple[str, ...]:
-        """Names of the operations, in program order and also within control flow, whose FLOPs follow from no rule."""
+    def unpriced(self, nodes: fx.Graph, fixed: Set[fx.Node] = frozenset()) -> tuple[str, ...]:
+        """Names of the operations, in program order and also within others, whose FLOPs follow from no rule.
+
+        fixed: nodes that do not count, because they never change.
+        """
         names: list[str] = []
-        for node in filter(computes, nodes.nodes):
+        for node in (node for node in nodes.nodes if computes(node) and node not in fixed):
             parts = [] if self._in_parts or full_name(node) in self._own_costs else _parts_of(node)
             for part in parts:
                 names += self.unpriced(part.graph)
@@ -124,11 +127,12 @@ class Prices:
                 names.append(full_name(node))
         return tuple(names)
 
-    def guessed(self, nodes: fx.Graph) -> dict[str, float]:
+    def guessed(self, nodes: fx.Graph, fixed: Set[fx.Node] = frozenset()) -> dict[str, float]:
         """FLOPs of all operations together that have no rule, by name; those within control flow are not in it."""
         sums: dict[str, float] = {}
         for node in nodes.nodes:
-            if computes(node) and not self.has_rule(node) and (self._in_parts or not _parts_of(node)):
+            counts = computes(node) and node not in fixed and not self.has_rule(node)
+            if counts and (self._in_parts or not _parts_of(node)):
                 sums[full_name(node)] = sums.get(full_name(node), 0.0) + self.cost_of(node).flops
         return sums
 

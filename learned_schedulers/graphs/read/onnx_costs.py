@@ -334,7 +334,7 @@ _FORMULAS: dict[str, Callable[[Call], float]] = {
     "GridSample": _resize,
     "TopK": _sorted,
     "Unique": _sorted,
-    "LpPool": _window,
+    **dict.fromkeys(("MaxPool", "AveragePool", "LpPool"), _window),
     "ai.onnx.ml::LinearClassifier": _linear,
     "ai.onnx.ml::LinearRegressor": _linear,
     "com.microsoft::Attention": _attention_with_projection,

@@ -216,6 +216,8 @@ FORMULAS: Mapping[str, Formula] = {  # further ones
     **dict.fromkeys(("max_pool1d", "avg_pool1d"), _windows(1)),
     **dict.fromkeys(("max_pool2d_with_indices", "max_pool2d", "avg_pool2d", "quantized_max_pool2d"), _windows(2)),
     **dict.fromkeys(("max_pool3d_with_indices", "max_pool3d", "avg_pool3d"), _windows(3)),
+    "fractional_max_pool2d": _windows(2),
+    "fractional_max_pool3d": _windows(3),
     "avg_pool2d_backward": _window_gradients(2),
     "avg_pool3d_backward": _window_gradients(3),
     **dict.fromkeys(("max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward"), _per_result(1)),
