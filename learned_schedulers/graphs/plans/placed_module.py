@@ -42,6 +42,7 @@ from learned_schedulers.graphs.plans.torch_errors import needs_values
 from learned_schedulers.graphs.read.any_device import as_on_any_device
 from learned_schedulers.graphs.read.export import kind_of
 from learned_schedulers.graphs.read.workloads import WorkloadError
+from learned_schedulers.public import checked
 
 Result = TypeVar("Result")
 _PLAIN_CAPTURES = ("meta", "cpu")  # where a call without gradients is captured: as `graph` does, or else
@@ -55,12 +56,13 @@ class PlacedModule:
     strides of tensors, all plain values, modes, attributes. Random numbers and autocast are refused.
     """
 
+    @checked
     def __init__(
         self,
         module: nn.Module,
         inputs: Sequence[Any],
         placement: np.ndarray | Path,
-        devices: Sequence[str],
+        devices: Sequence[str | torch.device],
         keywords: Mapping[str, Any] | None = None,
     ) -> None:
         """inputs, keywords: an example of a call; placement: (n,) device of each operation, from 0 on, or a split file.
@@ -89,12 +91,13 @@ class PlacedModule:
         move(module, {name: self.devices[number] for name, number in self._homes.items()})
 
     @classmethod
+    @checked
     def of_split(
         cls,
         module: nn.Module,
         inputs: Sequence[Any],
         split: str | Path,
-        devices: Sequence[str],
+        devices: Sequence[str | torch.device],
         keywords: Mapping[str, Any] | None = None,
     ) -> PlacedModule:
         """By a file of `graph --split`. Raises NotPlaceable for a file that is not a split of this module."""
@@ -171,7 +174,7 @@ class PlacedModule:
             raise NotPlaceable(f"{place} is not what it was when the module was placed: set it back, or place it anew")
 
 
-def _device(name: str) -> torch.device:
+def _device(name: str | torch.device) -> torch.device:
     """A device that can compute. Raises NotPlaceable that names it otherwise."""
     try:
         if torch.empty(0, device=name).is_meta:
