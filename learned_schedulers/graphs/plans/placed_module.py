@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 from torch import Tensor, fx, nn
+from torch._dynamo import OptimizedModule
 from torch._export.utils import _compiling_state_context  # as torch.export traces
 
 from learned_schedulers.graphs.plans.call_form import Call, NotPlaceable, call_of
@@ -38,7 +39,7 @@ from learned_schedulers.graphs.plans.node_places import check_placement, of_file
 from learned_schedulers.graphs.plans.overlapping import check_memory, move
 from learned_schedulers.graphs.plans.placed_run import PlacedRun
 from learned_schedulers.graphs.plans.rehearsal import check_calls
-from learned_schedulers.graphs.plans.torch_errors import needs_values
+from learned_schedulers.graphs.plans.torch_errors import needs_values, placing_remedy
 from learned_schedulers.graphs.read.any_device import as_on_any_device
 from learned_schedulers.graphs.read.export import kind_of
 from learned_schedulers.graphs.read.workloads import WorkloadError
@@ -227,13 +228,7 @@ def _first(attempts: Iterable[Callable[[], Result]]) -> Result:
         except NotPlaceable as error:
             refusals.append(error)
         except Exception as error:  # the user's code, or torch because of it, may raise anything
-            remedy = (
-                "forward needs the value of a tensor: use torch.where for a branch, and plain numbers for sizes"
-                if needs_values(error)
-                else "register tensors that forward makes as buffers, or make them on the device of its inputs"
-            )
-            if "HigherOrderOp" in type(error).__name__:
-                remedy = CONTROL_FLOW
+            remedy = CONTROL_FLOW if "HigherOrderOp" in type(error).__name__ else placing_remedy(error)
             reason = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
             refusals.append(NotPlaceable(f"torch cannot trace the module on its meta device: {reason}; {remedy}"))
             refusals[-1].__cause__ = error
@@ -251,6 +246,12 @@ def _check_module(module: nn.Module, settings: Mapping[str, object]) -> None:
         if enabled is True:
             raise NotPlaceable(
                 f"{name} is enabled, which is not in the graph of a module: leave it, or cast in forward"
+            )
+    for name, part in module.named_modules():
+        if isinstance(part, OptimizedModule) or part._compiled_call_impl is not None:
+            raise NotPlaceable(
+                f"{name or 'the module'} is compiled by torch.compile, whose kernels no split divides: place what was "
+                "compiled (compiled._orig_mod, or the module without module.compile())"
             )
     for name, tensor in weights_of(module).items():
         if type(tensor) not in (Tensor, nn.Parameter) or tensor.layout != torch.strided or tensor.is_quantized:

@@ -3,9 +3,9 @@
 A rule is: none for operators that only move data; a formula for products and convolutions; and one FLOP per element of
 the largest tensor for what takes a fixed number of steps per element: operators that work element by element,
 reductions and sums along a dimension, normalisations and softmax, losses, random numbers, sums at indices, and their
-gradients. Without a rule is what takes more steps per element the larger its input or window is (pooling, sorting,
-transforms, decompositions, interpolation, recurrent layers and attention in one operator, quantised products), and
-every operator that is not in these lists.
+gradients. What takes more steps per element the larger its input or window is (pooling, sorting, transforms,
+decompositions, interpolation, recurrent layers and attention in one operator, quantised products) has a rule only by a
+formula (torch_formulas.py, onnx_costs.py), and every operator that is in no list has none.
 """
 
 from __future__ import annotations

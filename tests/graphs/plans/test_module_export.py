@@ -162,6 +162,17 @@ class Autocast(nn.Module):
         with torch.autocast(self.kind, dtype=torch.bfloat16):
             return self.a(x)
 
+class Derivative(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(8, 1)
+    def forward(self, x):
+        return torch.func.vmap(torch.func.grad(lambda row: self.a(row).tanh().sum()))(x)
+
+class Jagged(nn.Module):
+    def forward(self, x, y):
+        return torch.nested.to_padded_tensor(torch.nested.nested_tensor([x, y], layout=torch.jagged).sin(), 0.0)
+
 class Choice(nn.Module):
     def forward(self, x):
         return torch.cond(x.sum() > 0, lambda z: z.sin() @ z, lambda z: z @ z, (x,))
@@ -318,6 +329,13 @@ def test_inputs_by_name_and_in_dictionaries(kinds: Path) -> None:
     ("named", "inputs", "options", "message"),
     [
         ("Branch", ["2,8"], {}, r"forward needs the value of a tensor .*use torch.where or torch.cond"),
+        (
+            "Derivative",
+            ["2,8"],
+            {},
+            r"forward transforms a function by torch.func .*; write the derivative by ordinary",
+        ),
+        ("Jagged", ["2,8", "3,8"], {}, r"forward makes nested \(jagged\) tensors.*; pad the sequences to one length"),
         ("Large", ["2,1048576"], {}, r"only be built with its weights, which do not fit.*take numbers from the const"),
         ("Half", ["2,8"], {}, r"different types, bfloat16 and float32.*write the type before the shape"),
         ("Half", ["int64:2,8"], {}, r"different types, bfloat16 and int64.*write the type before the shape"),

@@ -344,3 +344,23 @@ def test_operators_that_onnx_defines_by_others(
     read = read_with_names(written(tmp_path, nodes, inputs, opset=opset), dimensions={})
     assert read.graph.kinds == (*kinds, "Cast") and read.unpriced == ()
     assert sum(read.graph.flops) == flops and read.graph.bytes_written[-1] == 8 * elements
+
+
+def test_all_missing_sizes_are_named_at_once(tmp_path: Path) -> None:
+    nodes = [
+        N("Strange", ["x"], ["a"], domain="com.example"),
+        N("Relu", ["a"], ["b"]),
+        N("ReduceSum", ["x"], ["s"], keepdims=0),
+        N("Cast", ["s"], ["n"], to=INT64),
+        N("Range", ["zero", "n", "unit"], ["r"]),
+        N("Strange", ["b"], ["c"], domain="com.example"),
+        N("Cast", ["r"], ["f"], to=FLOAT),
+        N("Mul", ["c", "f"], ["y"]),
+    ]
+    path = written(tmp_path, nodes, {"x": [4]}, constants=[numbers("zero", 0), numbers("unit", 1)])
+    with pytest.raises(OnnxError, match="unknown") as refusal:
+        read_with_names(path, dimensions={})
+    options = ["--input a=8,8", "--size r=8", "--input c=8,8"]
+    assert [option for option in options if option in str(refusal.value)] == options
+    graph = read_with_names(path, dimensions={"r": 8}, shapes={"a": (2, 8), "c": (2, 8)}).graph
+    assert graph.bytes_written[-1] == 4 * 2 * 8
