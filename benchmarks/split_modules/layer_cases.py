@@ -278,7 +278,7 @@ class AsksForTheDevice(Based):
         return self.layer(x) * (2 if x.device.type == "meta" else 3)
 
 
-@CASES.of(real(4, 8), refusal="other things on the device cpu")
+@CASES.of(real(4, 8), refusal="forward uses torch.autocast to torch.bfloat16")
 class CastsByItself(Based):
     def forward(self, x: Tensor) -> Tensor:
         with torch.autocast("cpu", torch.bfloat16):

@@ -59,6 +59,8 @@ def changed(problems: Problems, rng: np.random.Generator, change: str) -> Any:
             return Solution({"none": order}, np.full(1, OK, object), np.full(1, "", object))
         case "stats":
             return Solution.of({"none": order}, cycles=np.zeros(size + 1))
+        case "no number":
+            return Solution.of({"none": order}, cycles=np.where(np.arange(size) == 1, np.nan, 0.0))
         case "no orders":
             return Solution({}, np.full(size, OK, object), np.full(size, "", object))
     return [order]
@@ -80,6 +82,7 @@ MESSAGES = {
     "silent": "a message must say why",
     "short": "1 statuses and 1 messages of 6 blocks",
     "stats": "the stats 'cycles' must have a value for each of 6 blocks",
+    "no number": "the stats 'cycles' of blocks that are ok must be numbers, and not NaN",
     "no orders": "there are no orders",
 }
 

@@ -27,7 +27,7 @@ from torch._functorch.aot_autograd import (
 from torch._subclasses import FakeTensor, FakeTensorMode
 from torch.utils import _pytree as pytree
 
-from learned_schedulers.graphs.plans.call_form import PLAIN, Call, NotPlaceable, bound, with_dataclasses
+from learned_schedulers.graphs.plans.call_form import PLAIN, Call, NotPlaceable, bound, cache_hint, with_dataclasses
 from learned_schedulers.graphs.plans.call_log import CallLog, Event, no_fast_paths
 from learned_schedulers.graphs.plans.module_state import difference, empty_caches, state_of, weights_of
 from learned_schedulers.graphs.read.export import computes, kind_of
@@ -105,6 +105,7 @@ class Recorded(nn.Module):
             if not isinstance(leaf, (Part, *PLAIN)):
                 raise NotPlaceable(
                     f"forward returns a {type(leaf).__name__}: return tensors, plain values and containers"
+                    f"{cache_hint(leaf)}"
                 )
         self._assigned = {name: part(after[name]).number for name in after if after[name] is not before[name]}
         for name in self._assigned:

@@ -103,7 +103,7 @@ def on_cores(source: Source, core: Core, devices: int, memory: float | None = No
 
 def read_file(
     path: Path,
-    dimensions: Mapping[str, int],
+    dimensions: Mapping[str, int] | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     attention: bool = True,
     eager: bool = False,

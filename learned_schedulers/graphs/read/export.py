@@ -119,6 +119,8 @@ def traced(
         recompute(nodes)
     else:
         _without_last_copies(nodes)
+    if not way.in_parts:
+        _without_lifts(nodes)
     _check_types(nodes)
     return Traced(nodes, loss, module, captured, inputs, named)
 
@@ -165,6 +167,16 @@ def _without_last_copies(nodes: fx.Graph) -> None:
                 after.dtype,
             ):
                 node.replace_all_uses_with(node.args[1])
+                nodes.erase_node(node)
+
+
+def _without_lifts(nodes: fx.Graph) -> None:
+    """`torch.export` copies each constant that forward makes of plain numbers; no operation changes it in place."""
+    for node in nodes.nodes:
+        if node.op == "call_function" and kind_of(node) == "clone":
+            descriptor = node.all_input_nodes[0].meta.get("desc")
+            if _is_weight(descriptor) and str(descriptor.target).rpartition(".")[2].startswith("lifted_tensor_"):
+                node.replace_all_uses_with(node.all_input_nodes[0])
                 nodes.erase_node(node)
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from learned_schedulers.graphs.read.onnx_costs import full_name
-from learned_schedulers.graphs.read.onnx_model import OnnxError, UnfitSizes
+from learned_schedulers.graphs.read.onnx_model import OnnxError, UnfitSizes, subgraphs
 from learned_schedulers.graphs.read.onnx_values import Value
 from learned_schedulers.graphs.read.onnx_walk import (
     ODD,
@@ -28,7 +28,6 @@ from learned_schedulers.graphs.read.onnx_walk import (
     later,
     parts_of,
     same_sizes,
-    subgraphs,
     unique,
 )
 

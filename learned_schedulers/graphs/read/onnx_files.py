@@ -95,7 +95,7 @@ def walked(
         value.name: replace(of_type(value.type), of_input=str(value.name)) for value in model.graph.input
     } | weights
     try:
-        outputs = walk.graph(model.graph, scope)
+        outputs = walk.whole(model.graph, scope)
     except RecursionError as error:
         raise OnnxError(f"{path}: its subgraphs are nested too deeply; export it without control flow") from error
     if unused := [name for name in (*sizes.dimensions, *sizes.shapes) if name not in sizes.used]:

@@ -19,7 +19,15 @@ import numpy as np
 from learned_schedulers.graphs.read.onnx_bounds import largest_sizes
 from learned_schedulers.graphs.read.onnx_contrib import contrib_sizes
 from learned_schedulers.graphs.read.onnx_costs import Call, cost_of, full_name
-from learned_schedulers.graphs.read.onnx_model import OnnxError, Sizes, UnfitSizes, constant_of, folding_line, one_line
+from learned_schedulers.graphs.read.onnx_model import (
+    OnnxError,
+    Sizes,
+    UnfitSizes,
+    constant_of,
+    folding_line,
+    one_line,
+    subgraphs,
+)
 from learned_schedulers.graphs.read.onnx_values import MOST_ELEMENTS, Value, folded, inferred, of_type
 from learned_schedulers.graphs.read.onnx_views import as_view, views_of
 
@@ -28,6 +36,7 @@ RANDOM = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLik
 _RECURRENT = {"LSTM", "GRU", "RNN"}  # libraries read their steps one behind the other
 COPY = "Reshape"  # kind of the copy of a view
 _FLOAT = 1
+_ANY = 8  # a size in place of one that is missing, so that all others that are missing are named, too
 _MOST_BYTES = 2**63
 MOST_OPERATIONS = 1_000_000
 ODD = (IndexError, KeyError, ValueError, TypeError, AttributeError)  # what inputs and attributes that do not fit raise
@@ -87,6 +96,7 @@ class Walk:
         self.believed = False  # whether sizes inside are those that the file states or a user gives
         self.ends: list[int] = []  # number of operations behind each node of the model's main graph
         self.waits: tuple[int, ...] = ()  # operations that decide whether the walked graph runs
+        self._missing: dict[str, tuple[str, str]] = {}  # tensors whose sizes the user has to give: why, and how
 
     def graph(self, graph: Any, scope: Scope, place: str = "") -> list[Value]:
         """Walk a graph or subgraph; scope: its inputs, and the tensors around it. Returns its outputs.
@@ -173,12 +183,12 @@ class Walk:
                 return
         if self._views and self._viewed(node, inputs, results, scope, label):
             return
-        for name, part in zip(node.input, inputs, strict=True):
+        for place, (name, part) in enumerate(zip(node.input, inputs, strict=True)):
             if part is not None:
-                self.check(node, name, part, label)
+                inputs[place] = self.check(node, name, part, label)
         for name in outputs:
             if name in read_by:
-                self.check(node, name, results[name], label)
+                results[name] = self.check(node, name, results[name], label)
         if node.op_type in _RECURRENT and inputs[0] is not None and inputs[0].strides is not None:
             inputs[0] = self.copied(node, inputs[0], replace(inputs[0], strides=None), f"{label}, its input")
         number = self.operation(node, inputs, [results[n] if n in read_by else None for n in node.output], label)
@@ -210,7 +220,7 @@ class Walk:
         """List an operation; its number."""
         call = Call(node, inputs, outputs)
         try:
-            cost = cost_of(call)
+            cost = cost_of(call, in_parts=not self._views)
         except ODD as error:
             raise OnnxError(
                 f"{self.path}: node {label} has too few inputs, or inputs of too few dimensions; correct the model"
@@ -249,27 +259,49 @@ class Walk:
         finally:
             self.waits = before
 
-    def check(self, node: Any, name: str, value: Value, label: str) -> None:
-        """Raises OnnxError if the sizes of a tensor that costs something are unknown or impossible."""
+    def check(self, node: Any, name: str, value: Value, label: str) -> Value:
+        """The tensor, or one of any sizes, if its own are not known; then they are missing.
+
+        Raises OnnxError if sizes are impossible.
+        """
         if not value.complete:
-            self.refuse(node, name, value, label)
+            self._missing.setdefault(name, self._lack(node, name, value, label))
+            shape = (_ANY, _ANY) if value.shape is None else value.shape
+            value = Value(value.kind or _FLOAT, tuple(_ANY if size is None else size for size in shape))
         if min(value.sizes, default=0) < 0 or not value.bytes < _MOST_BYTES:
             raise OnnxError(f"{self.path}: node {label}: shape {value.shape} of {name!r} is impossible; correct it")
+        return value
 
-    def refuse(self, node: Any, name: str, value: Value, label: str) -> NoReturn:
-        """Raises OnnxError with the operator, the reason, and what helps."""
+    def _lack(self, node: Any, name: str, value: Value, label: str) -> tuple[str, str]:
+        """Why a size is unknown, and what helps."""
         of_onnx = node.domain in ("", "ai.onnx", "ai.onnx.ml")
         reason = "its size depends on data" if of_onnx else f"{full_name(node)} is not an operator of ONNX itself"
-        shape = value.shape or (8, 8)
-        example = ",".join("8" if size is None else str(size) for size in shape)
+        shape = value.shape or (_ANY, _ANY)
+        example = ",".join(str(_ANY if size is None else size) for size in shape)
         if value.shape is not None and list(value.shape).count(None) == 1:
             known_sizes = ",".join("?" if size is None else str(size) for size in shape)
-            remedy = f"give the open one of {known_sizes} (--size {name}=8)"
+            remedy = f"give the open one of {known_sizes} (--size {name}={_ANY})"
         else:
             remedy = f"give its shape (--input {name}={example})"
-        raise OnnxError(
-            f"{self.path}: node {label}: the size of {name!r} is unknown; {reason}; {remedy}, or fold it by your "
-            f"runtime: {folding_line(self.path, self.sizes)}"
+        return f"node {label}: the size of {name!r} is unknown; {reason}", remedy
+
+    def whole(self, graph: Any, scope: Scope) -> list[Value]:
+        """Walk the model's graph. Raises OnnxError that names the node, or all tensors whose sizes have to be given."""
+        try:
+            outputs = self.graph(graph, scope)
+        except OnnxError as error:
+            if not self._missing:
+                raise
+            raise self._missing_sizes() from error
+        if self._missing:
+            raise self._missing_sizes()
+        return outputs
+
+    def _missing_sizes(self) -> OnnxError:
+        listed = "; ".join(f"{reason}; {remedy}" for reason, remedy in self._missing.values())
+        return OnnxError(
+            f"{self.path}: {listed}, or fold {'it' if len(self._missing) == 1 else 'them'} by your runtime: "
+            f"{folding_line(self.path, self.sizes)}"
         )
 
     def _results(
@@ -397,14 +429,6 @@ def later(value: Value, sources: tuple[int, ...]) -> Value:
     if value.items is not None:
         return replace(value, items=tuple(later(item, sources) for item in value.items))
     return replace(value, after=unique([*value.after, *sources]))
-
-
-def subgraphs(node: Any) -> list[Any]:
-    return [
-        graph
-        for attribute in node.attribute
-        for graph in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs)
-    ]
 
 
 def names_in(graph: Any) -> set[str]:
