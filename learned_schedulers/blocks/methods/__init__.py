@@ -133,3 +133,5 @@ def faults(problems: Problems, solution: object, may_violate: Collection[str] = 
             yield f"an order of {decoder!r} breaks a dependency: i must come before k where precedes[block, i, k]"
     if wrong := [name for name, values in solution.stats.items() if np.shape(values) != (size,)]:
         yield f"the stats {wrong[0]!r} must have a value for each of {size} blocks"
+    elif wrong := [name for name, values in solution.stats.items() if registry.not_numbers(np.asarray(values)[solved])]:
+        yield f"the stats {wrong[0]!r} of blocks that are ok must be numbers, and not NaN"
