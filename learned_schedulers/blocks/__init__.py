@@ -45,4 +45,5 @@ offer(
         "read.reading": "document format_of is_document",
         "read.unreadable": "Unreadable",
     },
+    check=True,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from iced_x86 import Decoder, FlowControl, Instruction, Mnemonic
 
+from learned_schedulers.blocks.read.assembler import relocation_symbols
 from learned_schedulers.blocks.read.assembly_functions import functions
 from learned_schedulers.blocks.read.assembly_keys import Addresses, Finder
 from learned_schedulers.blocks.read.components import components as connected
@@ -45,12 +46,12 @@ def components(part: Listing, finder: Finder, areas: Areas, transfers: Addresses
 
 def entered_anywhere(
     source: Source, part: Listing, finder: Finder, areas: Areas, component: np.ndarray, transfers: Addresses,
-    inner: Addresses, operands: Addresses,
+    inner: Addresses, operands: Addresses, pointed: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
     """Instructions of areas where control may arrive at a place that cannot be listed, (C,) bool.
 
     inner: instructions, -1 for none, whose address is held somewhere, begins of functions apart. operands: those whose
-    address an instruction holds, begins of functions too.
+    address an instruction holds, begins of functions too. pointed: (C,) bool, begins of functions that data hold.
     """
     wild = np.zeros(len(part.line), bool)
     if not len(wild):
@@ -76,6 +77,7 @@ def entered_anywhere(
         if computed:
             wild[rows] = True
             wild[inner.key[inner.key >= 0]] = True
+            wild |= pointed & any(jump.in_memory for jump in computed)
             wild[operands.key[(operands.key >= 0) & np.isin(operands.holder, rows)]] = True
         if any(jump.from_return for jump in computed):
             first = finder.begins(rows[:1])
@@ -85,14 +87,29 @@ def entered_anywhere(
 
 def _run(
     part: Listing, rows: np.ndarray, holders: np.ndarray
-) -> tuple[list[Instruction], dict[int, list[int]], list[bool]]:
+) -> tuple[list[Instruction], dict[int, list[int]], list[bool], dict[int, tuple[int, int]]]:
     """All instructions of an area, the branches in it that lead to each, and whether each holds an address of code.
 
-    Those of lines that are not understood are among them.
+    Those of lines that are not understood are among them. At last, symbol and distance of the displacements that the
+    linker fills in.
     """
     section, begin, end = int(part.section[rows[0]]), int(part.begin[rows].min()), int(part.end[rows].max())
     content = part.object.sections[section].content[begin:end]
-    instructions = list(Decoder(64, content, ip=begin))
+    relocations = part.object.sections[section].relocations
+    inside = relocations[slice(*np.searchsorted(relocations["offset"], (begin, end)).tolist())]
+    values = zip(relocation_symbols(inside).tolist(), inside["addend"].tolist(), strict=True)
+    filled = dict(zip(inside["offset"].tolist(), values, strict=True))
+    instructions: list[Instruction] = []
+    linked: dict[int, tuple[int, int]] = {}
+    decoder = Decoder(64, content, ip=begin)
+    for k, instruction in enumerate(decoder):
+        instructions.append(instruction)
+        constants = decoder.get_constant_offsets(instruction) if filled else None
+        if constants is not None and constants.has_displacement:
+            place = instruction.ip + constants.displacement_offset
+            symbol, addend = filled.get(place, (0, 0))
+            if symbol:
+                linked[k] = symbol, addend + (instruction.next_ip - place) * instruction.is_ip_rel_memory_operand
     number = {instruction.ip: k for k, instruction in enumerate(instructions)}
     sources: dict[int, list[int]] = {}
     for k, instruction in enumerate(instructions):
@@ -101,4 +118,4 @@ def _run(
         if direct and (target := number.get(instruction.near_branch_target)) is not None:
             sources.setdefault(target, []).append(k)
     holding = set(part.begin[np.intersect1d(rows, holders)].tolist())
-    return instructions, sources, [instruction.ip in holding for instruction in instructions]
+    return instructions, sources, [instruction.ip in holding for instruction in instructions], linked

@@ -2,12 +2,14 @@
 
 A function is what lies between `.cfi_startproc` and `.cfi_endproc`, or between its label and `.size`. Nothing is
 assumed of it if a part of it is elsewhere (`.cold`), if it contains anything that is not understood, if other code may
-jump into its middle or fall into it, or if it jumps to what is not the beginning of a function.
+jump into its middle or fall into it, if it jumps to what is not the beginning of a function, or if it may call a
+function that returns twice.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -20,6 +22,9 @@ from learned_schedulers.blocks.read.listing import Listing
 from learned_schedulers.blocks.read.statements import PADDING, Kind, Source
 
 _TARGET = re.compile(r"(?:notrack\s+|bnd\s+)*\S+\s+([\w.$]+)(?:@(?:PLT|plt))?")
+_NAME = re.compile(r"[\w.$]+")
+_HEADS = re.compile(r"([\w.$]+)\s*:")  # labels on a line with more
+_TWICE = re.compile(r"setjmp|savectx|getcontext|vfork")  # GCC's list (calls.cc, special_function_p), with any prefix
 _ENDS = (FlowControl.RETURN, FlowControl.UNCONDITIONAL_BRANCH, FlowControl.INDIRECT_BRANCH, FlowControl.CALL,
          FlowControl.INDIRECT_CALL, FlowControl.EXCEPTION, FlowControl.INTERRUPT)  # fmt: skip
 
@@ -58,12 +63,58 @@ def functions(source: Source) -> Iterator[Function]:
             label = -1
 
 
+class _Twice(NamedTuple):
+    """Calls of functions that return twice."""
+
+    lines: list[int]  # that name such a function, or have its mark; ascending
+    is_pointed_to: bool  # something else than a call has its address, so that any indirect call may lead there
+
+
+def _returning_twice(source: Source) -> _Twice:
+    """Where a file names functions that return twice: with aliases, and with code that jumps to them."""
+    names = {name for name in source.references if _TWICE.search(name)}
+    lines, is_pointed_to, size = set(_marked_calls(source)), False, 0
+    while len(names) > size:
+        size, label = len(names), ""
+        for line, statement in enumerate(source.statements):
+            if statement.kind == Kind.LABEL and not statement.word.startswith(".L"):
+                label = statement.word
+            if statement.kind < Kind.SILENT or names.isdisjoint(words := _NAME.findall(statement.text)):
+                continue
+            lines.add(line)
+            if statement.kind == Kind.ASSIGNMENT:
+                names.add(statement.word)
+            elif statement.word in (".weakref", ".symver"):
+                names.update(words[1:])
+            elif statement.word[:1] == "j":
+                names.add(label)
+            elif statement.kind >= Kind.INSTRUCTION and not statement.word.startswith("call"):
+                is_pointed_to = True
+                names.update(_HEADS.findall(statement.text))
+    return _Twice(sorted(lines), is_pointed_to)
+
+
+def _marked_calls(source: Source) -> Iterator[int]:
+    """Lines of `endbr64` right behind a call, which compilers (-fcf-protection) write if the call returns twice."""
+    behind_call = False
+    for line, statement in enumerate(source.statements):
+        if statement.kind == Kind.INSTRUCTION:
+            if behind_call and statement.word == "endbr64":
+                yield line
+            behind_call = statement.word.startswith("call")
+        elif statement.kind == Kind.LABEL or statement.word == ".cfi_endproc":
+            behind_call &= statement.kind == Kind.LABEL and statement.word not in source.references  # of debuggers
+        elif statement.kind > Kind.INSTRUCTION:
+            behind_call = False
+
+
 class _Frames:
     """Marks of the instructions of a listing, function by function."""
 
     def __init__(self, source: Source, part: Listing, inner: np.ndarray) -> None:
         self._source, self._part, self._inner = source, part, inner
         self._names = _function_names(source)
+        self._twice = _returning_twice(source)
         self._labels = {
             statement.word: line
             for line, statement in enumerate(source.statements)
@@ -139,8 +190,18 @@ class _Frames:
             return bool(0 <= gap < 64) and previous.flow_control not in _ENDS and not _is_padding(previous)
         return False
 
+    def _calls_twice(self, function: Function, instructions: list[Instruction]) -> bool:
+        """Whether it may call a function that returns twice, by name or through a pointer."""
+        low, high = (bisect_left(self._twice.lines, line) for line in (function.first, function.last))
+        indirect = (FlowControl.INDIRECT_CALL, FlowControl.INDIRECT_BRANCH)
+        by_pointer = self._twice.is_pointed_to and any(i.flow_control in indirect for i in instructions)
+        return high > low or by_pointer
+
     def _leaves(self, function: Function, first: int, instructions: list[Instruction]) -> bool:
-        """Whether it jumps to what is not the beginning of a function, calls its own middle or may run past its end."""
+        """Whether it jumps to what is not the beginning of a function, calls its own middle or may run past its end.
+
+        A call that returns twice counts too: whoever goes back there finds the slots as they are at that moment.
+        """
         for number, instruction in enumerate(instructions):
             flow = instruction.flow_control
             direct = instruction.op_count > 0 and instruction.op0_kind == OpKind.NEAR_BRANCH64
@@ -165,6 +226,8 @@ class _Frames:
                     return True
             elif not function.first <= label < function.last and (name not in self._names or ".cold" in name):
                 return True
+        if self._calls_twice(function, instructions):
+            return True
         last = instructions[-1]
         return last.flow_control not in _ENDS and not _is_padding(last)
 

@@ -1,8 +1,9 @@
 """Labels of an assembly text that something else than a direct jump names: data, aliases, operands, macros.
 
 Whoever has a label's address may look for the instruction there, change it, or jump some bytes beyond it. Tables of
-switches are told apart, because a jump by one of their entries leads to the label itself. Ranges of exceptions
-(`.gcc_except_table`), those of frames (`.eh_frame`), whose labels no block crosses, and debug information are left out.
+switches, which are constant, are told apart, because a jump by one of their entries leads to the label itself. Ranges
+of exceptions (`.gcc_except_table`), those of frames (`.eh_frame`), whose labels no block crosses, and debug information
+are left out.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ _NUMERIC = re.compile(r"(\d+)([bf])")
 _ENTRY = {".quad": 8, ".8byte": 8, ".xword": 8, ".long": 4, ".4byte": 4, ".int": 4}  # bytes
 _SILENT = SECTIONS | {".addrsig", ".addrsig_sym", ".cg_profile", ".string", ".ascii", ".asciz", ".end", ".include"}
 _UNNAMED = (".gcc_except_table", ".eh_frame")  # sections whose labels only bound ranges, and what describes frames
+_WRITTEN = (".data", ".bss", ".tdata", ".tbss", ".ldata", ".lbss", ".sdata")  # sections that code may write
+_FLAGS = re.compile(r'\s*"?([^\s,"]+)"?\s*,\s*"([^"]*)"')  # name and flags of a section
 _MULTIPLYING = {"*", "/", "%", "<<", ">>", "|", "&", "^", "!", "~"}
 
 
@@ -49,10 +52,15 @@ class Names(NamedTuple):
     unclear: list[int]  # lines of labels in expressions of which only the assembler knows the value
     tables: list[Table]
     hidden: list[int]  # lines that are not understood, at which a label stands that something names
+    changeable: list[int]  # lines of labels whose addresses stand in data that code names and may write
 
     def lines(self) -> list[int]:
         """All lines, ascending."""
-        return sorted({line for line, _ in self.places} | {*self.unclear} | {table.label for table in self.tables})
+        return sorted(
+            {line for line, _ in self.places}
+            | {*self.unclear, *self.changeable}
+            | {table.label for table in self.tables}
+        )
 
 
 class _Expression(NamedTuple):
@@ -244,7 +252,9 @@ def names(source: Source) -> Names:
                     if not is_code[label] or statement.kind == Kind.INSTRUCTION:
                         uses[label].append(line)
     hidden = _hidden_places(source, labels, is_code)
-    exempt, tables = _tables(source, labels, uses)
+    writable = _writable(source)
+    exempt, tables = _tables(source, labels, uses, writable)
+    changeable = _changeable(source, rows, is_code, uses, writable)
     places: dict[tuple[int, int], None] = {}
     unclear: dict[int, None] = {}
     for line, expression in rows:
@@ -262,7 +272,46 @@ def names(source: Source) -> Names:
     if hidden.offset:
         unclear |= dict.fromkeys(everywhere)
     places |= dict.fromkeys((line, 0) for line in assignments)
-    return Names(list(places), list(unclear), tables, hidden.lines)
+    return Names(list(places), list(unclear), tables, hidden.lines, sorted(changeable))
+
+
+def _writable(source: Source) -> frozenset[str]:
+    """Names of the sections of data that code may write; what only the loader writes is constant."""
+    flags = (_FLAGS.match(s.operands) for s in source.statements if s.word in (".section", ".pushsection"))
+    declared = {match.group(1) for match in flags if match is not None and "w" in match.group(2)}
+    names = {name for name in {*source.sections, *declared} if name in declared or name.startswith(_WRITTEN)}
+    return frozenset(name for name in names if not name.startswith(".data.rel.ro"))
+
+
+def _changeable(
+    source: Source,
+    rows: list[tuple[int, _Expression]],
+    is_code: list[bool],
+    uses: dict[int, list[int]],
+    writable: frozenset[str],
+) -> set[int]:
+    """Lines of labels of code whose addresses stand in writable data, under a name that is used elsewhere."""
+    entries = {
+        line: targets
+        for line, expression in rows
+        if source.sections[line] in writable and (targets := [k for k, _ in expression.labels if is_code[k]])
+    }
+    heads: dict[str, list[int]] = {}  # section -> lines of the last labels in it, which stand at one place
+    filled: set[str] = set()  # sections in which data follow these labels
+    changeable: set[int] = set()
+    for line, statement in enumerate(source.statements if entries else ()):
+        section = source.sections[line]
+        has_head = statement.kind == Kind.OPAQUE and _HEAD.match(statement.text) is not None
+        if statement.kind == Kind.LABEL or has_head:
+            heads[section] = [*(heads.get(section, ()) if section not in filled else ()), line]
+            filled.discard(section)
+        if statement.kind in (Kind.DIRECTIVE, Kind.OPAQUE) and statement.word not in SECTIONS:
+            filled.add(section)
+        for head in heads.get(section, ()) if line in entries else ():
+            hidden = source.statements[head].kind == Kind.OPAQUE  # nothing is certain of who uses its labels
+            if hidden or any(user not in entries for user in uses[head]):
+                changeable.update(entries[line])
+    return changeable
 
 
 class _Hidden(NamedTuple):
@@ -308,17 +357,22 @@ def _assignments(source: Source, labels: _Labels, is_code: list[bool]) -> Iterat
                 yield line
 
 
-def _tables(source: Source, labels: _Labels, uses: dict[int, list[int]]) -> tuple[set[int], list[Table]]:
+def _tables(
+    source: Source, labels: _Labels, uses: dict[int, list[int]], writable: frozenset[str]
+) -> tuple[set[int], list[Table]]:
     """Lines of the entries of tables of switches, and the tables.
 
-    The functions that name such a table are those of its labels, have an indirect jump, and nothing else names it.
+    The functions that name such a table are those of its labels, have an indirect jump, and nothing else names it. No
+    code can write to it.
     """
     owners = _Owners(source)
     exempt: set[int] = set()
     tables: list[Table] = []
     exported = {s.operands.strip() for s in source.statements if s.word in (".globl", ".global", ".weak")}
     for label, lines in uses.items():
-        if source.statements[label].word in exported or (read := _table(source, label, labels)) is None:
+        if source.statements[label].word in exported or source.sections[label] in writable:
+            continue
+        if (read := _table(source, label, labels)) is None:
             continue
         table, targets = read
         entries = {k for k in range(label + 1, label + 1 + _span(source, label, table))}

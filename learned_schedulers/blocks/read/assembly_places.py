@@ -28,6 +28,9 @@ _RELATIVE = (2, 4, 9, 13, 15, 22, 24, 41, 42)  # relocations that hold a distanc
 _SKIPPED = (".eh_frame", ".gcc_except_table")
 _TO_THE_END = (4, 5, 6, 8)  # bytes from a distance in an instruction that is not understood to the instruction's end
 COMPUTED = "control may arrive at an address that the code computes, which nobody can list"
+CHANGEABLE = (
+    "data that code names and may write hold the address of a place in it; whoever changes it may jump beside it"
+)
 MIDDLE = "a branch, a symbol or a table leads into the middle of an instruction"
 UNCLEAR = "an expression names a place in it that only the assembler knows"
 
@@ -87,15 +90,18 @@ def places(source: Source, part: Listing, names: Names) -> Places:
         following = np.searchsorted(part.line, names.hidden)
         named[following.clip(max=size - 1)] = named[(following - 1).clip(min=0)] = True
 
+    changeable = np.zeros(size, bool)
+    changeable[_instructions_at(part, finder, names.changeable)] = True
+    changeable &= ~begun
     areas = Areas(source, part)
     component = components(part, finder, areas, transfers, begins)
     inner_holds = Addresses(index[inner], addresses.holder[inner])
     by_code = (index >= 0) & (addresses.holder >= 0)
     by_operands = Addresses(index[by_code], addresses.holder[by_code])
-    wild = entered_anywhere(source, part, finder, areas, component, transfers, inner_holds, by_operands)
+    wild = entered_anywhere(source, part, finder, areas, component, transfers, inner_holds, by_operands, first)
     number = component[areas.of] if size else areas.of
     alone = [""] * size
-    for reason, flags in ((COMPUTED, wild), (MIDDLE, in_middle), (UNCLEAR, unclear)):
+    for reason, flags in ((COMPUTED, wild), (CHANGEABLE, changeable), (MIDDLE, in_middle), (UNCLEAR, unclear)):
         for k in np.flatnonzero(np.isin(number, number[flags])).tolist():
             alone[k] = alone[k] or reason
     return Places(entered, named, begun, first, alone)

@@ -2,13 +2,16 @@
 
 The targets of most indirect jumps are listed: an entry of a table, loaded as an address or added as a distance to the
 address of a place in data, or a pointer from elsewhere. A target is *computed* if anything else is done to it on the
-way: a product of a number and a length, a constant that is added, a distance from a place in code.
+way, in registers or where it lies in memory: a product of a number and a length, a constant that is added, a distance
+from a place in code.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from enum import IntFlag
+from functools import cached_property
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +27,7 @@ from iced_x86 import (
     RegisterExt,
 )
 
-from learned_schedulers.blocks.read.stack_depth import IMMEDIATES, WORD, depths, sets_frame, writes_word
+from learned_schedulers.blocks.read.stack_depth import HALVES, IMMEDIATES, WORD, WORDS, depths, sets_frame, writes_word
 
 
 class Origin(IntFlag):
@@ -36,6 +39,7 @@ class Origin(IntFlag):
     CODE = 8  # the address of a place in the code
     COMPUTED = 16  # arithmetic
     RETURNED = 32  # the stack: perhaps the address at which the caller goes on
+    CHANGED = 64  # arithmetic on a word in memory, where it lies
 
 
 class Computed(NamedTuple):
@@ -43,6 +47,7 @@ class Computed(NamedTuple):
 
     instruction: int  # index
     from_return: bool  # the address may be computed from the one at which a caller goes on
+    in_memory: bool = False  # it is changed where it lies in memory
 
 
 _CALLS = (FlowControl.CALL, FlowControl.INDIRECT_CALL, FlowControl.INTERRUPT)
@@ -53,6 +58,7 @@ _GENERAL = {
     Register.RAX, Register.RCX, Register.RDX, Register.RBX, Register.RBP, Register.RSI, Register.RDI, Register.R8,
     Register.R9, Register.R10, Register.R11, Register.R12, Register.R13, Register.R14, Register.R15,
 }  # fmt: skip
+_STORES = {Mnemonic.MOV, Mnemonic.XCHG, Mnemonic.CMPXCHG}
 _LOADS = {Mnemonic.MOV, Mnemonic.MOVSXD, Mnemonic.MOVSX, Mnemonic.MOVZX}
 _WRITES = (OpAccess.WRITE, OpAccess.COND_WRITE, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE)
 _SUMS = {Mnemonic.ADD, Mnemonic.SUB, Mnemonic.LEA}
@@ -65,9 +71,13 @@ class _Trace:
     """The origins of registers in a run of code."""
 
     def __init__(
-        self, instructions: Sequence[Instruction], sources: Mapping[int, Sequence[int]], in_code: Sequence[bool]
+        self,
+        instructions: Sequence[Instruction],
+        sources: Mapping[int, Sequence[int]],
+        in_code: Sequence[bool],
+        linked: Mapping[int, Hashable],
     ) -> None:
-        self._instructions, self._sources, self._in_code = instructions, sources, in_code
+        self._instructions, self._sources, self._in_code, self._linked = instructions, sources, in_code, linked
         self.depths = depths(instructions, sources)
         self._has_frame = any(map(sets_frame, instructions))
         self._open: set[tuple[Register_, int]] = set()  # questions that are being answered
@@ -108,14 +118,65 @@ class _Trace:
             visited.add(k)
             if k == 0:
                 origins |= Origin.OUTSIDE
-            earlier = list(self._sources.get(k, ()))
-            if k and self._instructions[k - 1].flow_control not in _ENDS:
-                earlier.append(k - 1)
-            for source in earlier or self._indirect:  # a case of a switch
+            for source in self._earlier(k):
                 origins |= self._through(register, source, waiting)
         self._open.discard((register, place))
         self._answers[register, place] = origins
         return origins
+
+    def _earlier(self, k: int) -> Sequence[int]:
+        """The instructions from which control arrives at instruction `k`."""
+        earlier = list(self._sources.get(k, ()))
+        if k and self._instructions[k - 1].flow_control not in _ENDS:
+            earlier.append(k - 1)
+        return earlier or self._indirect  # a case of a switch
+
+    def _word(self, k: int) -> tuple[Hashable, ...]:
+        """What instruction `k` accesses in memory, as its operand names it."""
+        i = self._instructions[k]
+        registers = (i.memory_segment, i.memory_base, i.memory_index, i.memory_index_scale)
+        return (*registers, self._linked.get(k, i.memory_displacement))
+
+    @cached_property
+    def _writers(self) -> dict[tuple[Hashable, ...], list[int]]:
+        """The instructions that write each word of memory."""
+        writers: dict[tuple[Hashable, ...], list[int]] = {}
+        for k, instruction in enumerate(self._instructions):
+            if writes_word(instruction, (*WORDS, *HALVES)):
+                writers.setdefault(self._word(k), []).append(k)
+        return writers
+
+    def loaded(self, k: int) -> Origin:
+        """Origins of the word that instruction `k` takes from memory, which code may have changed there."""
+        instruction, word = self._instructions[k], self._word(k)
+        origin = Origin.LOADED | (Origin.RETURNED if self.is_return(k) else Origin(0))
+        writers = self._writers.get(word, [])
+        parts = {instruction.memory_base, instruction.memory_index} - {Register.NONE, Register.RIP}
+        if parts:  # the same word only while these registers stay
+            writers = self._last_of(writers, {RegisterExt.full_register(register) for register in parts}, k)
+        for writer in writers:
+            other = self._instructions[writer]
+            if other.mnemonic not in _STORES:
+                origin |= Origin.COMPUTED | Origin.CHANGED
+            elif other.op1_kind == OpKind.REGISTER:
+                stored = self.before(RegisterExt.full_register(other.op1_register), writer)
+                origin |= stored & (Origin.COMPUTED | Origin.RETURNED | Origin.CHANGED)
+        return origin
+
+    def _last_of(self, writers: Sequence[int], registers: set[Register_], place: int) -> list[int]:
+        """Those of the writers of a word that control may come from without a change of the registers that name it."""
+        last, visited, waiting = list[int](), set[int](), [place] if writers else []
+        while waiting:
+            for k in self._earlier(waiting.pop()):
+                if k in visited:
+                    continue
+                visited.add(k)
+                is_call = self._instructions[k].flow_control in _CALLS
+                if k in writers:
+                    last.append(k)
+                elif not registers & self.registers_written(k) and not (is_call and registers - _KEPT_BY_CALLS):
+                    waiting.append(k)
+        return last
 
     def _through(self, register: Register_, k: int, waiting: list[int]) -> Origin:
         """Origins that the instruction `k` gives a register; if it gives none, those before it are `waiting`."""
@@ -138,7 +199,7 @@ class _Trace:
         if mnemonic == Mnemonic.POP:
             return Origin.RETURNED | Origin.LOADED
         if mnemonic in _LOADS and source == OpKind.MEMORY:
-            return Origin.LOADED | (Origin.RETURNED if self.is_return(k) else Origin(0))
+            return self.loaded(k)
         if mnemonic in _LOADS and source in IMMEDIATES:
             return Origin.CODE if self._in_code[k] else Origin.DATA
         if mnemonic in _LOADS:
@@ -153,12 +214,11 @@ class _Trace:
         if mnemonic in (Mnemonic.XOR, Mnemonic.SUB) and other == written:
             return Origin.DATA
         if mnemonic == Mnemonic.ADD and source == OpKind.MEMORY:
-            loaded = Origin.LOADED | (Origin.RETURNED if self.is_return(k) else Origin(0))
-            return self._sum([self.before(written, k), loaded])
+            return self._sum([self.before(written, k), self.loaded(k)])
         if mnemonic == Mnemonic.ADD and source == OpKind.REGISTER:
             return self._sum([self.before(written, k), self.before(other, k)])
         if _NAMES[mnemonic].startswith("CMOV"):
-            moved = Origin.LOADED if source == OpKind.MEMORY else self.before(other, k)
+            moved = self.loaded(k) if source == OpKind.MEMORY else self.before(other, k)
             return self.before(written, k) | moved
         return self._computed(k)
 
@@ -213,27 +273,31 @@ def _summed(instruction: Instruction) -> list[Register_]:
 
 
 def computed_jumps(
-    instructions: Sequence[Instruction], sources: Mapping[int, Sequence[int]], in_code: Sequence[bool]
+    instructions: Sequence[Instruction],
+    sources: Mapping[int, Sequence[int]],
+    in_code: Sequence[bool],
+    linked: Mapping[int, Hashable] = MappingProxyType({}),
 ) -> list[Computed]:
     """The jumps, calls and returns of a run of code whose targets are computed, and sums with an address of code.
 
     sources: instruction -> the direct branches in the run that lead to it. in_code: of each instruction, whether the
-    place that its constant or its rip-relative operand names is in code.
+    place that its constant or its rip-relative operand names is in code. linked: instruction -> what the linker puts
+    into the displacement of its memory operand, where that is not in its bytes.
     """
-    trace = _Trace(instructions, sources, in_code)
+    trace = _Trace(instructions, sources, in_code, linked)
     rows: list[Computed] = []
     for k, instruction in enumerate(instructions):
         flow = instruction.flow_control
         if flow in (FlowControl.INDIRECT_BRANCH, FlowControl.INDIRECT_CALL):
-            if instruction.op0_kind != OpKind.REGISTER:
-                continue
-            origin = trace.before(RegisterExt.full_register(instruction.op0_register), k)
+            by_register = instruction.op0_kind == OpKind.REGISTER
+            register = RegisterExt.full_register(instruction.op0_register) if by_register else Register.NONE
+            origin = trace.before(register, k) if by_register else trace.loaded(k)
         elif flow == FlowControl.RETURN and k:
             origin = _of_return(trace, instructions[k - 1], k - 1)
         else:
             continue
         if origin & Origin.COMPUTED:
-            rows.append(Computed(k, bool(origin & Origin.RETURNED)))
+            rows.append(Computed(k, bool(origin & Origin.RETURNED), bool(origin & Origin.CHANGED)))
     rows += [Computed(k, from_return=True) for k in _changes_of_return(trace, instructions)]
     return rows + [Computed(k, from_return=False) for k in trace.changes_of_code_addresses()]
 
@@ -256,7 +320,7 @@ def _changes_of_return(trace: _Trace, instructions: Sequence[Instruction]) -> It
 
 
 def may_compute(examples: Sequence[Instruction], form: np.ndarray, owner: np.ndarray) -> np.ndarray:
-    """Owners, ascending, that jump or call by a register, may return elsewhere, or may change the caller's address.
+    """Owners, ascending, that jump or call indirectly, may return elsewhere, or may change the caller's address.
 
     examples: an instruction of each form; form, owner: (N,) of the instructions in the order of the code.
     """
@@ -270,13 +334,12 @@ def may_compute(examples: Sequence[Instruction], form: np.ndarray, owner: np.nda
     moves = np.flatnonzero(pops | flags(lambda e: e.mnemonic == Mnemonic.PUSH))
     owners, first = np.unique(owner[moves], return_index=True)
     popping = owners[pops[moves[first]]]  # what it pops first may be the caller's address
-    return np.union1d(owner[flags(_goes_by_register) | returns | flags(_may_change_return)], popping)
+    return np.union1d(owner[flags(_is_indirect) | returns | flags(_may_change_return)], popping)
 
 
-def _goes_by_register(instruction: Instruction) -> bool:
-    """Whether it jumps to, or calls, an address in a register."""
-    indirect = instruction.flow_control in (FlowControl.INDIRECT_BRANCH, FlowControl.INDIRECT_CALL)
-    return indirect and instruction.op0_kind == OpKind.REGISTER
+def _is_indirect(instruction: Instruction) -> bool:
+    """Whether it jumps to, or calls, an address in a register or in memory."""
+    return instruction.flow_control in (FlowControl.INDIRECT_BRANCH, FlowControl.INDIRECT_CALL)
 
 
 def _may_change_return(instruction: Instruction) -> bool:
@@ -297,6 +360,8 @@ def _of_return(trace: _Trace, last: Instruction, k: int) -> Origin:
     """Origin of the address that a return takes, if the instruction before it, the k-th, writes it."""
     if last.mnemonic == Mnemonic.PUSH and last.op0_kind == OpKind.REGISTER:
         return trace.before(RegisterExt.full_register(last.op0_register), k)
+    if last.mnemonic == Mnemonic.PUSH and last.op0_kind == OpKind.MEMORY:
+        return trace.loaded(k)
     if last.memory_base == Register.RSP and last.memory_displacement == 0 and writes_word(last):
         if last.mnemonic == Mnemonic.MOV and last.op1_kind == OpKind.REGISTER:
             return trace.before(RegisterExt.full_register(last.op1_register), k)

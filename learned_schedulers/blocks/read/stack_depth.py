@@ -9,6 +9,7 @@ from iced_x86 import (
     Instruction,
     InstructionInfoFactory,
     MemorySize,
+    MemorySize_,
     Mnemonic,
     OpAccess,
     OpKind,
@@ -22,7 +23,8 @@ IMMEDIATES = (
 )  # fmt: skip
 _CALLS = (FlowControl.CALL, FlowControl.INDIRECT_CALL, FlowControl.INTERRUPT)
 _ENDS = (FlowControl.UNCONDITIONAL_BRANCH, FlowControl.INDIRECT_BRANCH, FlowControl.RETURN, FlowControl.EXCEPTION)
-_WORDS = (MemorySize.UINT64, MemorySize.INT64)
+WORDS = (MemorySize.UINT64, MemorySize.INT64)
+HALVES = (MemorySize.UINT32, MemorySize.INT32)
 _READERS = {Mnemonic.CMP, Mnemonic.TEST, Mnemonic.PUSH, Mnemonic.JMP, Mnemonic.CALL}
 _WRITES = (OpAccess.WRITE, OpAccess.COND_WRITE, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE)
 _info_factory = InstructionInfoFactory()
@@ -79,9 +81,9 @@ def sets_frame(instruction: Instruction) -> bool:
     return instruction.mnemonic == Mnemonic.MOV and registers == (Register.RBP, Register.RSP)
 
 
-def writes_word(instruction: Instruction) -> bool:
-    """Whether an instruction writes eight bytes of memory, which a fence (`lock orq $0`) only seems to do."""
-    if instruction.op_count == 0 or instruction.op0_kind != OpKind.MEMORY or instruction.memory_size not in _WORDS:
+def writes_word(instruction: Instruction, sizes: Sequence[MemorySize_] = WORDS) -> bool:
+    """Whether an instruction writes a word of these sizes to memory, which a fence (`lock orq $0`) only seems to do."""
+    if instruction.op_count == 0 or instruction.op0_kind != OpKind.MEMORY or instruction.memory_size not in sizes:
         return False
     if instruction.op_count == 2 and instruction.op1_kind in IMMEDIATES and instruction.immediate(1) == 0:
         return instruction.mnemonic not in (*_READERS, Mnemonic.OR, Mnemonic.ADD)

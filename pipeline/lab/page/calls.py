@@ -114,13 +114,14 @@ class Calls:
         each: By = "part",
         stem: str = "parts",
         order: Mapping[str, Iterable[str]] | None = None,
+        rank: str = "",
         names: Mapping[str, str] | None = None,
         heads: Mapping[str, str] | None = None,
         **where: str | Sequence[str],
     ) -> Table:
         """The same of another published table: `parts`, or `stem`."""
         rows = _where(self._evidence.table(stem, experiment), where)
-        return self._table(rows, experiment, columns, each, order, "", names, heads)
+        return self._table(rows, experiment, columns, each, order, rank, names, heads)
 
     def _table(
         self,

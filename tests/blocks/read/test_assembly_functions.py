@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from learned_schedulers.blocks.dag.memory_order import Mark
-from tests.blocks.read.assembled import document, needs_as
+from learned_schedulers.blocks.dag.memory_order import Mark, MemoryOrder
+from learned_schedulers.blocks.order.legality import compare
+from tests.blocks.read.assembled import compiled, document, needs_as, needs_gcc
 
 pytestmark = needs_as
 CLOSED, SLOT = int(Mark.CLOSED), int(Mark.CLOSED | Mark.PRIVATE)
@@ -99,3 +102,47 @@ def test_a_cold_part_and_its_function() -> None:
 def test_data_of_another_section_does_not_matter() -> None:
     table = "\tjmp *.L5(,%rcx,4)\n\t.section .rodata\n.L5:\n\t.long .L6-.L5\n\t.text\n\t.p2align 4\n.L6:\n"
     assert marks(function(table + BODY)) == [SLOT, CLOSED]
+
+
+@pytest.mark.parametrize(
+    ("call", "elsewhere"),
+    [
+        *((f"\tcall {name}\n", "") for name in ("setjmp", "_setjmp@PLT", "__sigsetjmp@PLT", "savectx", "getcontext")),
+        *((f"\tcall {name}\n", "") for name in ("vfork@plt", "__vfork", "png_setjmp@PLT")),
+        ("\tcall *_setjmp@GOTPCREL(%rip)\n", ""),
+        ("\tleaq vfork(%rip), %rax\n\tcall *%rax\n", ""),
+        ("\tcall save\n", "\t.set save, _setjmp\n"),
+        ("\tcall save\n", "\t.weakref save, __sigsetjmp\n"),
+        ("\tcall save\n", "save:\n\tmovl $1, %esi\n\tjmp __sigsetjmp@PLT\n"),
+        ("\tcall save\n", "\tret\nsave: jmp save2\nsave2: jmp *_setjmp@GOTPCREL(%rip)\n"),
+        ("\tcall *save(%rip)\n", "\t.data\nsave:\n\t.quad _setjmp\n"),
+        ("\tcall save@PLT\n.LVL7:\n\tendbr64\n", ""),  # declared as one that returns twice
+    ],
+)
+def test_a_frame_to_which_a_call_returns_twice_is_open(call: str, elsewhere: str) -> None:
+    """Whoever goes back there by `longjmp` finds the slots as they are at that moment."""
+    text = function(f"{call}\tjmp .L2\n.L2:\n{BODY}")
+    assert marks(text + elsewhere) == [0, 0]
+    for name in ("setjmp", "savectx", "getcontext", "vfork", "endbr64"):
+        text, elsewhere = (part.replace(name, "nop" if name == "endbr64" else "longjmp") for part in (text, elsewhere))
+    assert marks(text + elsewhere) == [SLOT, CLOSED]
+
+
+@needs_gcc
+def test_an_attribute_that_says_so(tmp_path: Path) -> None:
+    source = tmp_path / "f.c"
+    lines = "volatile long x = a, y = 0; if (!save()) { y = a; x = 7; y = 9; } return x + y;"
+    for attribute, is_open in (("__attribute__((returns_twice))", True), ("", False)):
+        source.write_text(f"int save(void) {attribute}; long f(long a) {{ {lines} }}")
+        file = document(compiled(source, "-O2", "-fcf-protection").decode())
+        assert [any(mark & Mark.CLOSED for mark in block.marks) for block in file.blocks] == [not is_open] * 3
+
+
+@pytest.mark.parametrize("memory", ["tso", "precise"])
+@pytest.mark.parametrize(("callee", "kind"), [("__sigsetjmp@PLT", "illegal"), ("prepare@PLT", "legal")])
+def test_stores_whose_order_a_second_return_shows(memory: MemoryOrder, callee: str, kind: str) -> None:
+    """A progress record of volatile locals: `36(%rsp)` says up to where the sum in `40(%rsp)` is valid."""
+    stores = "\tmovq %rdi, 40(%rsp)\n", "\tmovl %edx, 36(%rsp)\n"
+    text = function(f"\tcall {callee}\n.L5:\n{stores[0]}{stores[1]}\tjne .L5\n")
+    after = text.replace("".join(stores), "".join(stores[::-1]))
+    assert [difference.kind for difference in compare(document(text), document(after), memory)] == [kind]

@@ -95,3 +95,74 @@ def test_an_address_that_is_computed_from_that_of_a_function(name: str, tmp_path
 def test_pointers_to_functions(body: str, tmp_path: Path) -> None:
     text = TARGET + function("f", body)
     assert "assembly" in formats_with_steps(tmp_path, text) and "object" in formats_with_steps(tmp_path, text)
+
+
+CHANGES = {  # bodies of functions that enter STEPS by a pointer in data, `slot`, or beside it
+    "by arithmetic on it": "\taddq %rdi, slot(%rip)\n\tjmp *slot(%rip)\n",
+    "by arithmetic on it, then loaded": "\tsubq $-5, slot(%rip)\n\tmovq slot(%rip), %rax\n\tcall *%rax\n\tret\n",
+    "at a fixed address": "\taddq %rdi, slot\n\tnotrack jmp *slot\n",
+    "in a table": "\taddq $5, slot(,%rdi,8)\n\tjmp *slot(,%rdi,8)\n",
+    "by its address": "\tleaq slot(%rip), %rdx\n\taddq $5, (%rdx)\n\txorl %eax, %eax\n\tjmp *(%rdx)\n",
+    "on the stack": "\tmovq slot(%rip), %rax\n\tmovq %rax, -8(%rsp)\n\taddq $5, -8(%rsp)\n\tjmp *-8(%rsp)\n",
+    "by a return": "\taddq $5, slot(%rip)\n\tpushq slot(%rip)\n\tret\n",
+    "by an exchange": "\tmovl $5, %eax\n\tlock xaddq %rax, slot(%rip)\n\tjmp *slot(%rip)\n",
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("section", [".data", ".rodata"])  # the latter too: a program may ask for it (mprotect)
+@pytest.mark.parametrize("target", ["steps", ".Lsteps"])
+def test_a_pointer_in_data_that_code_changes_where_it_lies(name: str, section: str, target: str) -> None:
+    label = ".Lsteps:\n" if target == ".Lsteps" else ""
+    data = f"\t.section {section}\n\t.balign 8\nslot:\n\t.quad {target}\n"
+    text = function("f", CHANGES[name]) + function("steps", f"{label}{STEPS}\tret\n") + data
+    blocks = [block.code for block in document(text).blocks]
+    assert not any(code in block for block in blocks for code in (STEPS_CODE, STEPS_CODE[5:]))
+
+
+WRITABLE = "\t.data\n\t.quad 5\nslot:\n\t.quad .Lsteps\n"
+USERS = {  # of `slot`, beside the function that jumps through it
+    "a function that changes it": (function("g", "\taddq %rdi, slot(%rip)\n\tret\n"), WRITABLE),
+    "a function that stores it": (function("g", "\tmovq %rdi, slot(%rip)\n\tret\n"), WRITABLE),
+    "a callee": (function("g", "\tleaq slot(%rip), %rdi\n\tjmp change@PLT\n"), WRITABLE),
+    "nobody": ("", WRITABLE),
+    "on a line with its label": ("", WRITABLE.replace("slot:\n", "slot:")),
+    "under two names": ("", WRITABLE.replace("slot:\n", "slot:\nother:\n")),
+    "by an alias": ("\t.set slot, other\n", WRITABLE.replace("slot", "other")),
+    "by a pointer": ("\t.data\nslot:\n\t.quad other\n\t.text\n", WRITABLE.replace("slot", "other")),
+    "a table of distances": ("", WRITABLE.replace(".quad .Lsteps", ".long .Lsteps-slot")),
+    "a section of its own": ("", WRITABLE.replace(".data", '.section mine,"aw"')),
+}
+
+
+@pytest.mark.parametrize("name", USERS)
+def test_a_label_in_data_that_code_may_change(name: str) -> None:
+    """Its function is left alone, with the reason; the others are not."""
+    body = "\tmovslq slot(,%rax,4), %rax\n\tleaq slot(%rip), %rdx\n\taddq %rdx, %rax\n\tjmp *%rax\n"
+    jump = body if "distances" in name else "\tjmp *slot(%rip)\n"
+    other, data = USERS[name]
+    other += function("other_steps", f"{STEPS}\tret\n")
+    text = function("f", f"{jump}.Lsteps:\n{STEPS}\tret\n")
+    file = document(f"{text}{other}{data}")
+    assert sum(STEPS_CODE[5:] in block.code for block in file.blocks) == 1
+    assert [fault.remedy for fault in file.faults if "may write" in fault.reason] == [
+        "if nothing changes the data, make them constant (const, .section .rodata)"
+    ]
+    constant = document(f"{text}{other}{data}".replace(".data", ".section .rodata").replace('"aw"', '"a"'))
+    assert not any("may write" in fault.reason for fault in constant.faults)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "\tmovq %rdi, slot(%rip)\n\tjmp *slot(%rip)\n",
+        "\taddq $8, slot+8(%rip)\n\tjmp *slot(%rip)\n",
+        "\taddq $8, (%rdi)\n\tmovq 8(%rdi), %rdi\n\tjmp *(%rdi)\n",  # another object
+        "\taddq $8, 8(%rax)\n\tcall g@PLT\n\tjmp *8(%rax)\n",
+        "\tlock orq $0, (%rsp)\n\tjmp *(%rsp)\n",  # a fence
+        "\tmovq slot(%rip), %rax\n\txchgq %rax, slot+8(%rip)\n\tjmp *slot+8(%rip)\n",
+    ],
+)
+def test_pointers_to_functions_in_data_that_are_only_replaced(body: str) -> None:
+    text = function("f", body) + TARGET + "\t.data\nslot:\n\t.quad steps, steps\n"
+    assert any(STEPS_CODE in block.code for block in document(text).blocks)
