@@ -51,8 +51,8 @@ def test_a_row_of_the_front_page_is_true_by_itself() -> None:
         state = claims[name]["state"]
         assert (aged[1] if aged else state not in ("frozen", "changed")) in (True, state), name
         if number := re.search(r"-?[\d.]+", goal):
-            wanted = float(claims[name]["target"].split()[1])
-            assert float(number[0]) / 100 == pytest.approx(wanted, abs=0.006), name
+            limit = float(claims[name]["target"].split()[1])
+            assert float(number[0]) / 100 == pytest.approx(limit, abs=0.006), name
 
 
 @pytest.mark.slow

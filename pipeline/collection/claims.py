@@ -33,4 +33,4 @@ def claims() -> Iterator[Claim]:
         ),
     ):
         row = row_of("data_collection", set=set, method=method, comparison="ratio", baseline=baseline)
-        yield Claim(name, "> 1", row | {"metric": "speedup"} | columns).asked(question, "times", paper)
+        yield Claim(name, "> 1", row | {"metric": "speedup"} | columns).as_question(question, "times", paper)

@@ -23,7 +23,7 @@ def claims() -> Iterator[Claim]:
     """Dependencies that are tested by running the code, and the speed of ingestion."""
     for metric, target, question, write in _RAN:
         row = row_of("dag_verification", set="all", dependencies="full", metric=metric)
-        yield Claim(f"dag_verification_{metric}", target, row).asked(question, write)
+        yield Claim(f"dag_verification_{metric}", target, row).as_question(question, write)
     for metric, target, question, write in _INGESTED:
         row = row_of("ingest", metric=metric, seed="none")
-        yield Claim(f"ingest_{metric}", target, row).asked(question, write)
+        yield Claim(f"ingest_{metric}", target, row).as_question(question, write)

@@ -28,13 +28,15 @@ def claims() -> Iterator[Claim]:
         return row | {"method": method, "comparison": "ratio", "baseline": baseline}
 
     def gain(name: str, row: Row, question: str, target: str = "> 0") -> Claim:
-        return Claim(name, target, row, "gain").asked(question, "hundredths")
+        return Claim(name, target, row, "gain").as_question(question, "hundredths")
 
     for variant, (whole, parts) in _VARIANTS.items():
         method = f"go_fusion{variant}"
         yield gain(f"go_gain_fusion{variant}", ratio("default", method), whole)  # the paper's 33% is not there
         share = {"set": "fusion_unseen_parts", "metric": "share_of_head_room", "comparison": "value"}
-        yield Claim(f"go_share_of_fusion_head_room{variant}", ">= 0.8", ratio("default", method) | share).asked(parts)
+        yield Claim(f"go_share_of_fusion_head_room{variant}", ">= 0.8", ratio("default", method) | share).as_question(
+            parts
+        )
     question = "Are its plans faster than those of the same search without learning?"
     yield gain("go_gain_fusion_over_untaught", ratio("go_fusion_untaught"), question)
     question = "Are its plans faster than annealing's with equal evaluations?"
@@ -43,13 +45,13 @@ def claims() -> Iterator[Claim]:
     v100 = {"experiment": "fusion_accelerators", "target": "v100"}
     question = "Fusion alone, 14 unseen graphs on a V100's roofline: does it save time over no fusion?"
     claim = Claim("go_gain_fusion_v100", ">= 0.33", ratio("separate", **v100), "gain")
-    yield claim.asked(question, "brief", _GO, "placement")
+    yield claim.as_question(question, "brief", _GO, "placement")
     question = "On a V100's roofline: are its plans faster than priority fusion's?"
     yield gain("go_gain_fusion_v100_over_priority", ratio("priority_fusion", **v100), question)
     agreement = row_of("fusion_on_gpu", set="all", method="fused", target="stream", metric="agreement")
     question = "On a GPU: does the cost rank networks by what XLA's fusion saves?"
     agreed = Claim("fusion_cost_agreement_on_gpu", "> 0.5", agreement | {"judge": "fusion_cost"})
-    yield agreed.asked(question, "two")
+    yield agreed.as_question(question, "two")
     for name, peer, question in (
         ("", "go_joint_separate", "Four devices: are all three tasks together faster than one after the other?"),
         ("_over_untaught", "go_joint_untaught", "Four devices: are they faster than by the search without learning?"),
@@ -57,21 +59,21 @@ def claims() -> Iterator[Claim]:
         yield gain(f"go_gain_fusion_joint{name}", ratio(peer, "go_joint", "fusion_joint", "all"), question)
     question = "Placed, ordered and fused on 4 V100, 28 pairs: does it save time over HEFT without fusion?"
     claim = Claim("go_gain_all_tasks", ">= 0.33", ratio("separate", "go_joint", "fusion_joint", "all"), "gain")
-    yield claim.asked(question, "brief", _GO, "placement")
+    yield claim.as_question(question, "brief", _GO, "placement")
     # TorchInductor's fusion decided from outside, by run time; what XLA fuses on a CPU, by our rule.
     timed = row_of("inductor", set="all", metric="run_time", comparison="ratio", judge="hardware")
     question = "Inductor: how much faster is the best candidate than its default?"
     claim = Claim("inductor_head_room", "> 0", timed | {"method": "best", "baseline": "default"}, "gain")
-    yield claim.asked(question, paper="3.4%, at most 12.9%")
+    yield claim.as_question(question, paper="3.4%, at most 12.9%")
     share = {"metric": "share_of_head_room", "comparison": "value", "baseline": "default"}
     question = "Inductor: what share of this does the network win with 24 compilations?"
-    yield Claim("inductor_share_of_head_room", ">= 0.8", timed | {"method": "learned"} | share).asked(question)
+    yield Claim("inductor_share_of_head_room", ">= 0.8", timed | {"method": "learned"} | share).as_question(question)
     question = "Inductor: how much of the default's run time does it save?"
     claim = Claim("inductor_gain_learned", "> 0", timed | {"method": "learned", "baseline": "default"}, "gain")
-    yield claim.asked(question)
+    yield claim.as_question(question)
     ranked = row_of("inductor", set="all", method="fusion_cost", metric="rank_correlation", judge="hardware")
     question = "Does the cost rank Inductor's candidates as their run times do?"
-    yield Claim("fusion_cost_rank_correlation", "> 0.5", ranked).asked(question, "two")
+    yield Claim("fusion_cost_rank_correlation", "> 0.5", ranked).as_question(question, "two")
     question = "XLA on a CPU: for what share of pairs does our rule decide as XLA does?"
     agreeing = Claim("xla_fusions_agreeing", ">= 0.95", row_of("xla_fusions", set="all", metric="agreeing_share"))
-    yield agreeing.asked(question)
+    yield agreeing.as_question(question)

@@ -38,17 +38,17 @@ def claims() -> Iterator[Claim]:
                 name = "_".join(part for part in ("imitation", model, decoder, tested, metric) if part)
                 row = row_of("imitation", method=model, decoder=decoder, metric=metric)
                 row |= {"set": tested} if tested else {}
-                yield Claim(name, target, row).asked(f"{question} ({network}, {decoder})", write, papers)
+                yield Claim(name, target, row).as_question(f"{question} ({network}, {decoder})", write, papers)
     for name, tested, metric, target, question in _ON_FRESH:
         row = row_of(SECOND, set=tested, method="attention_pointer_second", decoder="greedy", metric=metric)
         front = "reproduction" if name == "imitation_5_exact" else ""
-        yield Claim(name, target, row).asked(question, "number" if metric == _TAU else "percent", front=front)
+        yield Claim(name, target, row).as_question(question, "number" if metric == _TAU else "percent", front=front)
     alone = row_of(SECOND, set="fresh_5", method="attention_pointer_alone", decoder="greedy", metric="exact_match")
     question = "Exact on fresh blocks of 5, by the network that sees the block alone"
-    yield Claim("imitation_5_exact_block_alone", ">= 0.87", alone).asked(question)
+    yield Claim("imitation_5_exact_block_alone", ">= 0.87", alone).as_question(question)
     for name, metric, target, question in (
         ("reorder_blocks_per_second", "blocks_per_second", ">= 5000", "Blocks per second of the command, two cores"),
         ("reorder_lost_lines", "lost_lines", "== 0", "Lines of the command's input without a row"),
     ):
         row = row_of("imitation_speed", method="attention_pointer", decoder="greedy", metric=metric)
-        yield Claim(name, target, row).asked(question, "count")
+        yield Claim(name, target, row).as_question(question, "count")

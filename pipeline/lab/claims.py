@@ -44,7 +44,7 @@ class Claim:
     paper: str = ""  # the paper's number
     front: str = ""  # the page on whose card of the front page it stands
 
-    def asked(self, question: str, write: str = "percent", paper: str = "", front: str = "") -> Claim:
+    def as_question(self, question: str, write: str = "percent", paper: str = "", front: str = "") -> Claim:
         """The claim with what a page says of it."""
         return replace(self, question=question, write=write, paper=paper, front=front)
 

@@ -22,7 +22,7 @@ def claims() -> Iterator[Claim]:
         for peer, times in _PEERS:
             row = {"experiment": "operator_speed", "method": method, "metric": "speedup", "baseline": peer}
             question = f"How many times as fast is `{method}` as `{peer}`, at the size where it is least ahead?"
-            yield Claim(f"operator_speed_{method}_over_{peer}", f">= {times}", row).asked(question, "times")
+            yield Claim(f"operator_speed_{method}_over_{peer}", f">= {times}", row).as_question(question, "times")
     size = paper.difference("popocs_20", "sinkhorn", "exact_match")
     for tested, dependencies in (("test_5", ""), ("test_5_paper", ", on the paper's dependencies")):
         for method, text in _METHODS.items():
@@ -31,4 +31,4 @@ def claims() -> Iterator[Claim]:
             name = f"operator_learning_{tested}_{method}_exact_match_minus_sinkhorn"
             question = f"{text}: are as many more orders exact than with Sinkhorn{dependencies}?"
             front = "reproduction" if (tested, method) == ("test_5", "popocs_nearest") else ""
-            yield Claim(name, f">= {size:.4g}", row).asked(question, "more", more(size), front)
+            yield Claim(name, f">= {size:.4g}", row).as_question(question, "more", more(size), front)

@@ -30,17 +30,17 @@ def claims() -> Iterator[Claim]:
         ("total_variation", "total_variation", "Total variation from R/Z, on the worst small graph?"),
         ("log_z_error", "log_z_error", "Error of log Z, on the worst?"),
     ):
-        yield Claim(f"gflownet_{name}", "<= 0.05", exact | {"metric": metric}).asked(question, "number")
+        yield Claim(f"gflownet_{name}", "<= 0.05", exact | {"metric": metric}).as_question(question, "number")
 
     def ratio(method: str, peer: str, experiment: str = "gflownet", set: str = "unseen_real", **columns: str) -> Row:
         row = row_of(experiment, set=set, metric="makespan", judge="simulator", comparison="ratio", decoder="best")
         return row | {"method": method, "baseline": peer} | columns
 
-    def gain(name: str, row: Row, told: str) -> Claim:
+    def gain(name: str, row: Row, network: str) -> Claim:
         peer, target = _ASKED[name.split("_over_")[1].split(f"_{row['target']}")[0]], row["target"]
-        question = f"{told}: does it save time over {peer} {_ON_FRONT.get(name, f'on `{target}`')}?"
+        question = f"{network}: does it save time over {peer} {_ON_FRONT.get(name, f'on `{target}`')}?"
         front = "policies" if name in _ON_FRONT else ""
-        return Claim(name, "> 0", row, "gain").asked(question, "brief", front=front)
+        return Claim(name, "> 0", row, "gain").as_question(question, "brief", front=front)
 
     for target in _TARGETS:
         for name, peer in {**_LISTS, "brkga": "brkga", "ppo": "ppo"}.items():
@@ -60,22 +60,22 @@ def claims() -> Iterator[Claim]:
     row = ratio("gflownet", "list_scheduling", target="bandwidth", **sizes)
     question = "81 graphs of the paper's sizes: does it save as much time over list scheduling on slow links?"
     as_much = Claim("gflownet_saves_as_much_as_in_paper", f">= {_SAVED:.2g}", row, "gain")
-    yield as_much.asked(question, "brief", f"{_SAVED:.0%}", "policies")
+    yield as_much.as_question(question, "brief", f"{_SAVED:.0%}", "policies")
     row = ratio("brkga", "list_scheduling", target="bandwidth", **sizes)
     question = "Does BRKGA save time over list scheduling on slow links, as in the paper?"  # 1.55 against .89
-    yield Claim("brkga_paper_sizes_gain_over_list_bandwidth", "> 0", row, "gain").asked(question, "brief")
+    yield Claim("brkga_paper_sizes_gain_over_list_bandwidth", "> 0", row, "gain").as_question(question, "brief")
     flat = row_of("gflownet_paper_sizes", set="development", metric="curve_change")
-    for method, name, told in (
+    for method, name, network in (
         ("gflownet", "", "GFlowNet"),
         ("robust", "_robust", "GFlowNet, told drawn links"),
         ("ppo", "_ppo", "PPO"),
     ):
         claim = Claim(f"gflownet_curve_flat{name}", "<= 0.005", flat | {"method": method})
-        yield claim.asked(f"{told}: what did the last doubling of its training's steps change?", "hundredths")
+        yield claim.as_question(f"{network}: what did the last doubling of its training's steps change?", "hundredths")
     for target in ("bandwidth", "latency"):
         row = ratio("gflownet_on_target", "heft", target=target)
         question = f"Told the target, does it save time over HEFT on `{target}`?"
-        yield Claim(f"devices_gain_over_heft_known_target_{target}", "> 0", row, "gain").asked(question)
+        yield Claim(f"devices_gain_over_heft_known_target_{target}", "> 0", row, "gain").as_question(question)
     for name, experiment, set, method, target, question in (
         ("devices_gap_to_best_proxy", "gflownet", "unseen_synthetic", "gflownet", "<= 0.01", "50 operations"),
         ("gflownet_gap_unseen", "gflownet", "unseen_real", "gflownet_drawn", "<= 0.05", "Real graphs"),
@@ -89,16 +89,16 @@ def claims() -> Iterator[Claim]:
         ),
     ):
         claim = Claim(name, target, ratio(method, "best", experiment, set, target="proxy"), "gap")
-        yield claim.asked(f"{question}: how far above the best known on the proxy?")
+        yield claim.as_question(f"{question}: how far above the best known on the proxy?")
     place = row_of(
         "gflownet", set="unseen_synthetic", method="gflownet", decoder="best", target="proxy", judge="simulator"
     )
     diverse = place | {"metric": "diversity", "comparison": "difference", "baseline": "ppo"}
     question = "Are its schedules more different than PPO's?"
-    yield Claim("gflownet_diversity_over_ppo", "> 0", diverse).asked(question, "more")
+    yield Claim("gflownet_diversity_over_ppo", "> 0", diverse).as_question(question, "more")
     question = "50 graphs of 50 operations: are its schedules as much more different than PPO's?"
     as_diverse = Claim("gflownet_diversity_over_ppo_as_in_paper", f">= {_MORE_DIVERSE:.2g}", diverse)
-    yield as_diverse.asked(question, "more", f"{100 * _MORE_DIVERSE:+.0f} pp", "policies")
+    yield as_diverse.as_question(question, "more", f"{100 * _MORE_DIVERSE:+.0f} pp", "policies")
     for name, target, metric, question in (
         ("", "> 0.5", "diversity", "Rank correlation of sigma and the diversity of the kept schedules?"),
         ("_goodness", "< -0.5", "kept_speedup", "Of sigma and their mean speedup?"),
@@ -108,12 +108,12 @@ def claims() -> Iterator[Claim]:
             target,
             place | {"metric": "rank_correlation", "baseline": metric},
         )
-        yield claim.asked(question, "two")
+        yield claim.as_question(question, "two")
     for lengths, target in (("50", "<= 2"), ("1000", "<= 60")):
         name = "gflownet_seconds_per_1000_schedules" + ("" if lengths == "50" else f"_of_{lengths}_operations")
         row = row_of("sampling_speed", method="gflownet", metric="seconds_per_1000_schedules", lengths=lengths)
-        yield Claim(name, target, row).asked(f"Seconds of 1,000 schedules of {int(lengths):,} operations?", "two")
+        yield Claim(name, target, row).as_question(f"Seconds of 1,000 schedules of {int(lengths):,} operations?", "two")
     speed = row_of("environment_speed", method="compiled", metric="speedup", comparison="ratio", baseline="single")
     del speed["lengths"]
     question = "How many times as fast is the compiled environment as one graph after the other?"
-    yield Claim("environment_speedup", ">= 100", speed).asked(question, "count")
+    yield Claim("environment_speedup", ">= 100", speed).as_question(question, "count")

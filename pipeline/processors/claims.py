@@ -34,12 +34,12 @@ def claims() -> Iterator[Claim]:
         for decoder in ("timed", "greedy"):
             row = cycles(target, method, decoder, "gcc")
             question = f"How many cycles does {label(method)} ({decoder}) save over GCC on {target}?"
-            yield Claim(f"processors_{method}_{decoder}_gain_{target}", f">= {gain}", row, "gain").asked(question)
+            yield Claim(f"processors_{method}_{decoder}_gain_{target}", f">= {gain}", row, "gain").as_question(question)
             if target == "atom":
                 row = cycles(target, method, decoder, "best")
                 question = "How far are its cycles above the best order's?"
                 claim = Claim(f"processors_{method}_{decoder}_gap_{target}", "<= 0.01", row, "gap")
-                yield claim.asked(question, "hundredths")
+                yield claim.as_question(question, "hundredths")
     # The network's weights were not kept: its one run, on another processor, stands by itself.
     for method, decoder, timed in (
         ("learned_atom", "timed", "processors_speed_zen4"),
@@ -50,19 +50,19 @@ def claims() -> Iterator[Claim]:
             speed_of_method, speed_of_peer = speed(timed, method, decoder), speed(timed, peer, "none")
             question = f"How many times as fast is {label(method)} as {label(peer)}, on Atom?"
             claim = Claim(f"{name}_times_as_fast_as_{peer}", ">= 100", speed_of_method, "times", speed_of_peer)
-            yield claim.asked(question, "times")
+            yield claim.as_question(question, "times")
             cycles_of_method, cycles_of_peer = (
                 cycles("atom", method, decoder, "gcc"),
                 cycles("atom", peer, "none", "gcc"),
             )
             claim = Claim(f"{name}_cycles_over_{peer}", "<= 0", cycles_of_method, "excess", cycles_of_peer)
-            yield claim.asked("How far are its cycles above that scheduler's?", "hundredths")
+            yield claim.as_question("How far are its cycles above that scheduler's?", "hundredths")
     proven = row_of("processors", method="cp_sat", metric="proven_optimal_share") | {
         "judge": "atom",
         "lengths": "2-20",
     }
     question = "What share of blocks of up to 20 instructions does CP-SAT prove optimal, on Atom?"
-    yield Claim("processors_cp_sat_proven_optimal_share", ">= 0.95", proven).asked(question)
+    yield Claim("processors_cp_sat_proven_optimal_share", ">= 0.95", proven).as_question(question)
     yield from _timed()
 
 
@@ -79,7 +79,9 @@ def _timed() -> Iterator[Claim]:
     ):
         row = row_of(experiment) | ratio | {"method": method, "decoder": decoder, "target": target}
         claim = Claim(f"hardware_{method}_{target}_gain", "> 0", row, "gain")
-        yield claim.asked(f"Timed by the hardware: does {method} for {target} save cycles over GCC?", "hundredths")
+        yield claim.as_question(
+            f"Timed by the hardware: does {method} for {target} save cycles over GCC?", "hundredths"
+        )
     yield Claim("hardware_series", ">= 3", row_of("hardware", method="none", judge="hardware", metric="series"))
 
 
@@ -91,17 +93,17 @@ def _first_guess() -> Iterator[Claim]:
         of_target = row_of("first_guess", set=_FRESH, target=target, judge=target, **ratio)
         row = of_target | {"method": "first_guess", "baseline": "best"}
         question = f"How far is the first guess above the best known order on {target}?"
-        yield Claim(f"first_guess_gap_{target}", "<= 0.005", row, "gap").asked(question, "hundredths")
+        yield Claim(f"first_guess_gap_{target}", "<= 0.005", row, "gap").as_question(question, "hundredths")
         over_seen = of_target | {"method": unseen[target], "baseline": "first_guess"}
         question = f"How far is a network that has not seen {target} above the one that has?"
-        yield Claim(f"zero_shot_gap_{target}", "<= 0.005", over_seen, "gap").asked(question, "hundredths")
+        yield Claim(f"zero_shot_gap_{target}", "<= 0.005", over_seen, "gap").as_question(question, "hundredths")
     slowest = row_of("time_against_quality", set=_FRESH, target="slowest", method="first_guess")
     at_once = {"decoder": "evaluations_1", "metric": "microseconds_per_block"}
     question = "How many microseconds does a first guess take, on the slowest processor?"
-    yield Claim("first_guess_microseconds", "<= 100", slowest | at_once).asked(question, "digits")
+    yield Claim("first_guess_microseconds", "<= 100", slowest | at_once).as_question(question, "digits")
     for calls in (1, 10, 100):
         row = row_of("equal_calls", set=_FRESH, target="all", method="learned", decoder=f"calls_{calls}", **ratio)
         against = row | {"baseline": "search", "judge": "llvm_mca"}
         question = f"What does learning save over a search that calls llvm-mca as often: {calls}?"
         claim = Claim(f"learned_over_search_at_equal_calls_{calls}", "> 0", against, "gain")
-        yield claim.asked(question, "hundredths")
+        yield claim.as_question(question, "hundredths")

@@ -51,12 +51,12 @@ def claims() -> Iterator[Claim]:
             size = paper.difference(method, baseline, metric)
             papers = points(size) if write == "points" else signed(size)
             claim = Claim(f"{name}_minus_{baseline}", f"{sign} 0", row)
-            yield claim.asked(f"{question} {label(method)}", write, papers)
+            yield claim.as_question(f"{question} {label(method)}", write, papers)
             claim = Claim(f"{name}_minus_{baseline}_as_in_paper", f"{sign}= {size:.4g}", row)
             if name in _FRONT and baseline == "sinkhorn":
-                yield claim.asked(_FRONT[name], "more", more(size), "reproduction")
+                yield claim.as_question(_FRONT[name], "more", more(size), "reproduction")
             else:
-                yield claim.asked("By as much as in the paper?", write, papers)
+                yield claim.as_question("By as much as in the paper?", write, papers)
         for judge, (question, papers) in _LATENCY.items():  # the paper's judge is the first
             cost = {"metric": "cycles", "judge": judge}
             row = row_of(experiment, **place, method="popocs_20", **cost)
@@ -64,12 +64,12 @@ def claims() -> Iterator[Claim]:
             gcc = row_of(experiment, set=tested, method="gcc", **cost)
             target = f"< {paper.ON_PAR_SHARE:.4g}"
             claim = Claim(f"{experiment}_{tested}_gap_to_gcc_{judge}", target, row, "share", gcc)
-            yield claim.asked(question, "hundredths", papers)
+            yield claim.as_question(question, "hundredths", papers)
         for decoder in ("topological", "expected_slots", "best"):
             row = row_of(experiment, set=tested, decoder=decoder, metric="valid_share")
             claim = Claim(f"{experiment}_{tested}_valid_share_{decoder}", "== 1", row)
-            yield claim.asked(f"Is every order of decoder `{decoder}`, legal by construction, valid?")
+            yield claim.as_question(f"Is every order of decoder `{decoder}`, legal by construction, valid?")
     # The kind of processor, and the table that it made otherwise, are in the source.
     differing = {"experiment": "processor_kinds", "metric": "values_that_differ"}
     question = "How many values of the tiny corpus's tables differ between kinds of processors?"
-    yield Claim("values_that_differ_between_processors", "== 0", differing).asked(question, "count")
+    yield Claim("values_that_differ_between_processors", "== 0", differing).as_question(question, "count")

@@ -208,5 +208,5 @@ def test_a_target_that_no_share_can_reach_is_out_of_reach() -> None:
 
 def test_a_claim_says_whether_todays_code_makes_its_number() -> None:
     lines = rows.results([rows.row({"experiment": name, "seed": "all"}, "share", 1.0) for name in ("old", "new")])
-    asked = [claims.Claim(name, "> 0", {"experiment": name, "metric": "share"}) for name in ("old", "new", "none")]
-    assert claims.table(lines, asked, {"old": "frozen"})["state"].tolist() == ["frozen", "current", "-"]
+    questions = [claims.Claim(name, "> 0", {"experiment": name, "metric": "share"}) for name in ("old", "new", "none")]
+    assert claims.table(lines, questions, {"old": "frozen"})["state"].tolist() == ["frozen", "current", "-"]

@@ -18,8 +18,8 @@ def test_numbers_are_those_of_the_rows_and_figures_can_be_drawn() -> None:
     ratios = rows.set_index("target")["value"]
     first = shown.cells(text, "Randomised list")[0]
     assert first[:4] == [f"{ratios[target]:.4f}" for target in ("proxy", "noisy", "bandwidth", "latency")]
-    (asked,) = shown.cells(text, "Do random priorities save time over list scheduling on `bandwidth`?")
-    assert asked[1] == f"{100 * (1 - ratios['bandwidth']):.1f}%"
+    (questions,) = shown.cells(text, "Do random priorities save time over list scheduling on `bandwidth`?")
+    assert questions[1] == f"{100 * (1 - ratios['bandwidth']):.1f}%"
     assert {"opening_devices", "devices_gantt_1", "devices_memory", "devices_anytime"} <= {*figures}
     for draw in figures.values():
         assert render(draw())[:4] == b"\x89PNG"
@@ -29,5 +29,5 @@ def test_numbers_are_those_of_the_rows_and_figures_can_be_drawn() -> None:
 def test_the_page_says_what_is_missing() -> None:
     text, figures = shown.page("devices", shown.evidence("simulator_speed"))
     assert "Not measured yet: `snakemake data/published/devices.done`." in text and not figures
-    (asked,) = shown.cells(text, "Simulated schedules of 50 operations per second?")
-    assert asked[0] == "≥ 200,000"
+    (questions,) = shown.cells(text, "Simulated schedules of 50 operations per second?")
+    assert questions[0] == "≥ 200,000"

@@ -37,8 +37,8 @@ def test_devices_have_columns_and_a_gpus_launches_are_in_the_text() -> None:
 def test_data_collection_is_on_the_page() -> None:
     evidence = shown.evidence("data_collection")
     text, _ = shown.page("fusion", evidence)
-    (asked,) = shown.cells(text, "How much faster are 4,096 CartPoles at once than Gymnasium's, one by one?")
-    assert asked[:2] == ["> 1×", "up to 1,024× (GPU)"]
+    (questions,) = shown.cells(text, "How much faster are 4,096 CartPoles at once than Gymnasium's, one by one?")
+    assert questions[:2] == ["> 1×", "up to 1,024× (GPU)"]
     assert [line[-1] for line in shown.cells(text, "Best")] == [shown.cells(text, "Best")[0][-1]]
     (draw,) = of_collection.figures(evidence).values()
     assert render(draw())[:4] == b"\x89PNG"

@@ -16,8 +16,8 @@ def test_tables_show_their_rows() -> None:
     exact = second[(second["metric"] == "exact_match") & (second["set"] == "fresh_5")]
     (cells,) = shown.cells(text, "fresh, 5 instructions", "Attention pointer second", "greedy")
     assert cells[0] == f"{100 * exact['value'].iloc[0]:.1f}%" and cells[-1] == f"{exact['n'].iloc[0]:,}"
-    (asked,) = shown.cells(text, "Exact match, 5 instructions (block alone, greedy)")
-    assert asked[:2] == ["≥ 90.0%", "39.7%"] and asked[3] == "**no**"
+    (questions,) = shown.cells(text, "Exact match, 5 instructions (block alone, greedy)")
+    assert questions[:2] == ["≥ 90.0%", "39.7%"] and questions[3] == "**no**"
     assert shown.cells(text, "Blocks 1000")[0][:2] == ["1,000", "1,221,249"]
     assert "`snakemake data/published/imitation_input.done`" in text
     assert set(figures) == {

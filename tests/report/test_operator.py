@@ -15,8 +15,10 @@ def test_tables_and_figures_show_what_is_published() -> None:
     (cyclic,) = shown.cells(text, "5", "Cyclic", "20")
     assert cyclic[:3] == ["0.25", "0.50", "0.75"]  # medians, 99th percentiles, maxima of softmax proposals
     assert shown.cells(text, "5", "Nearest", "-")[0][2] == "4.0e-07"
-    (asked,) = shown.cells(text, "How many times as fast is `nearest` as `qpth`, at the size where it is least ahead?")
-    assert asked == ["≥ 100×", "99.58×", "**no**"]
+    (questions,) = shown.cells(
+        text, "How many times as fast is `nearest` as `qpth`, at the size where it is least ahead?"
+    )
+    assert questions == ["≥ 100×", "99.58×", "**no**"]
     assert set(figures) == {"opening_operator", "operator_residuals", "operator_speed", "decoding"}
     for draw in figures.values():
         assert render(draw())

@@ -13,8 +13,8 @@ def test_every_section_shows_its_rows() -> None:
     text, figures = shown.page("own_models", evidence)
     rows = evidence.of("own_models").set_index(["set", "method", "metric"])["value"]
     assert shown.cells(text, "torch modules")[0][0] == f"{rows['modules', 'graph', 'models']:.0f}"
-    (asked,) = shown.cells(text, "How far are FLOPs from hand calculation and torch's counter?")
-    assert asked == ["≤ 5.00%", f"{100 * rows['all', 'all', 'flops_error']:.2f}%", "**yes**"]
+    (questions,) = shown.cells(text, "How far are FLOPs from hand calculation and torch's counter?")
+    assert questions == ["≤ 5.00%", f"{100 * rows['all', 'all', 'flops_error']:.2f}%", "**yes**"]
     refused = shown.cells(text, "`graph`", "Ssdlite")
     assert len(refused) == 1 and "\\_" in refused[0][0] and "__" not in refused[0][0]
     assert shown.cells(text, "Random splits")[0][-2] == "0" and len(shown.cells(text, "`--by go`")) == 2

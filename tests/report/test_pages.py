@@ -130,7 +130,7 @@ def test_pictures_have_a_description(which: str) -> None:
         assert all(len(alt) > 20 for alt in re.findall(r"!\[(.*?)\]\(figures", text)), name
 
 
-PLACE = {"experiment": "tried", "set": "a", "metric": "gap"}
+PLACE = {"experiment": "attempted", "set": "a", "metric": "gap"}
 ROWS = made.results(
     [
         PLACE | {"method": "heft", "value": 0.25},
@@ -141,37 +141,44 @@ ROWS = made.results(
 
 
 @pytest.fixture
-def tried() -> calls.Calls:
+def attempted() -> calls.Calls:
     """Calls of a page of made-up rows."""
-    return calls.Calls(made.evidence(ROWS), Page(name="tried", body="", experiments=["tried"]), {})
+    return calls.Calls(made.evidence(ROWS), Page(name="attempted", body="", experiments=["attempted"]), {})
 
 
-def test_tables_are_of_the_rows_that_they_name(tried: calls.Calls) -> None:
+def test_tables_are_of_the_rows_that_they_name(attempted: calls.Calls) -> None:
     columns = {
         "Gap": "percent metric=gap",
         "Paper": {"heft": "0.3"},
         "Blocks": "count:n metric=gap",
         "None": "two metric=x",
     }
-    table = tried.table("tried", columns, order={"method": ["heft"]}, names={"brkga": "Genes"}, set="a")
+    table = attempted.table("attempted", columns, order={"method": ["heft"]}, names={"brkga": "Genes"}, set="a")
     assert table.head == ["Method", "Gap", "Paper", "Blocks"]
     assert table.lines == [
         ["HEFT", "25.0% <small>[24.0 to 26.0]</small>", "0.3", "100"],
         ["Genes", "12.5%", "-", "100"],
     ]
-    ranked = tried.table("tried", {"Gap": "percent metric=gap"}, rank="Gap", set="a")
+    ranked = attempted.table("attempted", {"Gap": "percent metric=gap"}, rank="Gap", set="a")
     assert [line[0] for line in ranked.lines] == ["BRKGA", "HEFT"]
-    assert str(tried.table("absent", columns)) == "" and tried.cell("tried", "two metric=gap", method="brkga") == "0.12"
-    by_set = tried.table("tried", {"Gap": "two metric=gap method=heft"}, each=["set"], heads={"set": "Blocks"})
+    assert (
+        str(attempted.table("absent", columns)) == ""
+        and attempted.cell("attempted", "two metric=gap", method="brkga") == "0.12"
+    )
+    by_set = attempted.table("attempted", {"Gap": "two metric=gap method=heft"}, each=["set"], heads={"set": "Blocks"})
     assert by_set.head[0] == "Blocks" and [line[0] for line in by_set.lines] == ["a", "b"]
 
 
-def test_methods_are_compared_in_one_figure(tried: calls.Calls) -> None:
-    where = {"experiment": "tried", "set": "a", "metric": "gap"}
-    text = tried.compared(
+def test_methods_are_compared_in_one_figure(attempted: calls.Calls) -> None:
+    where = {"experiment": "attempted", "set": "a", "metric": "gap"}
+    text = attempted.compared(
         "gaps", "Gaps of methods", "Gap", ["brkga", "heft", "absent"], 1, {"heft": 0.3}, level=0.2, **where
     )
-    assert text == "![Gaps of methods](figures/gaps.png)" and render(tried.figures["gaps"]()).startswith(b"\x89PNG")
-    assert tried.compared("none", "", "", ["absent"], 1, **where) == "" and list(tried.figures) == ["gaps"]
-    assert tried.picture("unknown", "", "Lead:") == ""
-    assert tried.missing("tried") == "" and tried.missing("absent") and tried.first("absent", "tried") == "tried"
+    assert text == "![Gaps of methods](figures/gaps.png)" and render(attempted.figures["gaps"]()).startswith(b"\x89PNG")
+    assert attempted.compared("none", "", "", ["absent"], 1, **where) == "" and list(attempted.figures) == ["gaps"]
+    assert attempted.picture("unknown", "", "Lead:") == ""
+    assert (
+        attempted.missing("attempted") == ""
+        and attempted.missing("absent")
+        and attempted.first("absent", "attempted") == "attempted"
+    )

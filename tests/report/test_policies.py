@@ -20,8 +20,8 @@ def test_speedups_stand_beside_the_papers_and_gains_are_those_of_the_rows() -> N
     assert f"{speedup:.2f} | 1.95" in text.partition("| GFlowNet | ")[2].partition("\n")[0]
     gains = shown.cells(text, "GFlowNet", "PPO")
     assert len(gains) == 2 and gains[0][3] == f"{100 * (ratio - 1):+.1f}%"
-    (asked,) = shown.cells(text, "Does BRKGA save time over list scheduling on slow links, as in the paper?")
-    assert asked[0] == "> 0" and asked[3] == "**no**"
+    (questions,) = shown.cells(text, "Does BRKGA save time over list scheduling on slow links, as in the paper?")
+    assert questions[0] == "> 0" and questions[3] == "**no**"
     assert set(figures) == {"front_gflownet", "policies_over_strength", f"policies_training_{SIZES}"}
     assert "Not measured yet: `snakemake data/published/gflownet.done`." in text
 

@@ -20,8 +20,8 @@ def test_tables_show_their_rows() -> None:
     ratios = rows[(rows["metric"] == "cycles") & (rows["comparison"] == "ratio")].set_index("judge")["value"]
     (cells,) = (line for line in shown.cells(text, "Search", "-") if line[-1] == "3,226")  # blocks of 10 to 40
     assert cells[:2] == [f"{ratios['atom']:.4f}", f"{ratios['silvermont']:.4f}"]
-    (asked,) = shown.cells(text, "How far is the first guess above the best known order on atom?")
-    assert asked == ["≤ 0.50%", "0.28%", "**yes**"]
+    (questions,) = shown.cells(text, "How far is the first guess above the best known order on atom?")
+    assert questions == ["≤ 0.50%", "0.28%", "**yes**"]
     assert len(shown.cells(text, "nothing")) == 1 and shown.cells(text, "atom", "random sequences", "memory_barrier")
     for missing in ("snakemake data/published/schedulers.done", "git restore reports/published/processor_agreement"):
         assert f"Not measured yet: `{missing}`" in text

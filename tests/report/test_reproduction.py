@@ -15,8 +15,8 @@ def test_tables_and_claims_show_their_rows() -> None:
     (value,) = exact[(exact["decoder"] == "hungarian") & (exact["comparison"] == "value")]["value"]
     (accuracy, latency) = shown.cells(text, "POPOCS @20", "Hungarian")
     assert accuracy[0] == f"{100 * value:.1f}%" and len(latency) == 6
-    (asked,) = shown.cells(text, "Is accuracy (exact match) higher than Sinkhorn's? POPOCS @20")
-    assert asked[:2] == ["> 0", "+4.1 pp"] and asked[3] == "**yes**"
+    (questions,) = shown.cells(text, "Is accuracy (exact match) higher than Sinkhorn's? POPOCS @20")
+    assert questions[:2] == ["> 0", "+4.1 pp"] and questions[3] == "**yes**"
     assert "Not measured yet: `make reproduce`." in text  # experiment quick
     assert set(figures) == {f"{name}_paper_paper" for name in ("accuracy", "figure_3", "training")}
 

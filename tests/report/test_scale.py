@@ -14,8 +14,8 @@ def test_every_section_shows_its_rows() -> None:
     size = evidence.table("scale_sizes").sort_values("blocks").to_dict("records")[-1]
     (line,) = shown.cells(text, str(size["blocks"]))
     assert line[0] == f"{size['instructions']:,}" and line[-1] == f"{size['peak_memory_gb']:.2f}"
-    (asked,) = shown.cells(text, "How many gigabytes do 30 million blocks need?")
-    assert asked == ["≤ 2.50", f"{size['peak_memory_gb']:.2f}", "**yes**"]
+    (questions,) = shown.cells(text, "How many gigabytes do 30 million blocks need?")
+    assert questions == ["≤ 2.50", f"{size['peak_memory_gb']:.2f}", "**yes**"]
     assert shown.cells(text, "one task of a training died")[0][5] == "0"
     assert (
         shown.cells(text, "all", "All")[0][0]

@@ -136,11 +136,12 @@ class Calls:
     ) -> Table:
         by = [each] if isinstance(each, str) else list(each)
         settings = self._evidence.settings(experiment)
-        given = {"method": settings.get("methods", ()), "set": settings.get("sets", ()), "decoder": DECODERS}
-        given |= {"target": settings.get("targets", ()), **(order or {})}
-        every = lines(rows, by, {name: given[name] for name in by if name in given})
+        sequence = {"method": settings.get("methods", ()), "set": settings.get("sets", ()), "decoder": DECODERS}
+        sequence |= {"target": settings.get("targets", ()), **(order or {})}
+        every = lines(rows, by, {name: sequence[name] for name in by if name in sequence})
         if rank:
-            every = ranked(every, **_query(str(columns[rank]))[1])
+            best_first = ranked(every, **_query(str(columns[rank]))[1])
+            every = sorted(best_first, key=lambda line: [str(line[name]) for name in by[:-1]])
         subjects = [_subject(name, names or {}, heads or {}) for name in by]
         shown = table(
             [*subjects, *((head, _column(text, by[0])) for head, text in columns.items())], every, right=len(by)
@@ -215,10 +216,10 @@ def _of_unit(unit: str) -> Write:
 
 
 def _where(rows: pd.DataFrame, where: Mapping[str, str | Sequence[str]]) -> pd.DataFrame:
-    for name, wanted in where.items():
+    for name, values in where.items():
         if rows.empty:
             return rows
-        rows = rows[rows[name].isin([wanted] if isinstance(wanted, str) else list(wanted))]
+        rows = rows[rows[name].isin([values] if isinstance(values, str) else list(values))]
     return rows
 
 

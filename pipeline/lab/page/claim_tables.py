@@ -43,11 +43,11 @@ def answer(claims: pd.DataFrame, name: str, write: Write) -> Answer | None:
     return Answer(f"{SIGNS[sign]} {write(goal) if goal else 0}", measured, f"**{claim['holds']}**", claim["state"])
 
 
-def answered(claims: pd.DataFrame, asked: Collection[Claim]) -> Table:
+def answered(claims: pd.DataFrame, claims_shown: Collection[Claim]) -> Table:
     """A line for each claim that was measured. A column shows the papers' numbers, if any claim has one."""
-    papers = any(claim.paper for claim in asked)
+    papers = any(claim.paper for claim in claims_shown)
     lines = []
-    for claim in asked:
+    for claim in claims_shown:
         if reply := answer(claims, claim.name, WRITERS[claim.write]):
             beside = [claim.paper or "-"] if papers else []
             lines.append([anchor(claim.name) + claim.question, reply.goal, *beside, reply.measured, reply.holds])
@@ -96,14 +96,14 @@ def cards(claims: pd.DataFrame) -> list[tuple[Card, Table]]:
     ]
 
 
-def _own_first(page: Page, asked: Iterable[Claim]) -> list[Claim]:
-    return sorted(asked, key=lambda claim: claim.row["experiment"] not in page.experiments)
+def _own_first(page: Page, claims_shown: Iterable[Claim]) -> list[Claim]:
+    return sorted(claims_shown, key=lambda claim: claim.row["experiment"] not in page.experiments)
 
 
-def _card(claims: pd.DataFrame, asked: Iterable[Claim]) -> Table:
+def _card(claims: pd.DataFrame, claims_shown: Iterable[Claim]) -> Table:
     """Questions with the paper's number or the goal, our number, and the verdict."""
     lines = []
-    for claim in asked:
+    for claim in claims_shown:
         reply = answer(claims, claim.name, WRITERS[claim.write])
         ours = [reply.measured, reply.holds] if reply else ["-", "not measured"]
         goal = reply.goal if reply and not reply.goal.endswith(" 0") else "-"

@@ -106,7 +106,7 @@ def track(
     # What was logged last stands first on MLflow's page: the best method.
     for item in tqdm(missing[::-1], desc=f"MLflow, {experiment}", unit="run", disable=not missing):
         _log(client, experiment_id, item, (item.provenance or origin) | state)
-    here = {(item.name, item.fingerprint) for item in items}
+    contents = {(item.name, item.fingerprint) for item in items}
     mine = [
         run
         for run in client.search_runs([experiment_id], max_results=_MOST)
@@ -115,7 +115,7 @@ def track(
     whole = [run for run in mine if run.data.tags.get("kind") == "tables"]
     newest = max(whole, key=lambda run: run.info.start_time).info.run_id if whole else None
     for run in mine:
-        right = {"state": "current" if _content(run) in here else "superseded"}
+        right = {"state": "current" if _content(run) in contents else "superseded"}
         if newest is not None and run.data.tags.get("kind") == "training":  # folded up below the newest run `tables`
             right["mlflow.parentRunId"] = newest
         for key, value in right.items():
