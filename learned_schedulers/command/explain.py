@@ -14,6 +14,7 @@ from learned_schedulers.command.order import MEMORY, METHOD, PROCESSOR
 
 if TYPE_CHECKING:  # slow to import
     from learned_schedulers.blocks.order.gains import Gains
+    from learned_schedulers.blocks.read.document import Blocks
     from learned_schedulers.command.ordered_file import Job
 
 _STANDARD = Path("-")
@@ -108,17 +109,20 @@ def _gains(file: Path, job: Job, most: int) -> Gains:
     from learned_schedulers.blocks.order import gains
     from learned_schedulers.blocks.order.line_orders import LINES, WARM_UP
     from learned_schedulers.blocks.order.processes import mapped
-    from learned_schedulers.blocks.read import reading
+    from learned_schedulers.blocks.read import archive_file, lines, reading
     from learned_schedulers.blocks.read.unreadable import naming
     from learned_schedulers.command.ordered_file import orders_of
 
     with naming(file):
         name = reading.LINES if file == _STANDARD else reading.format_of(file)
         if reading.is_document(name):
-            document = reading.document(name, file.read_bytes(), file)
+            content = file.read_bytes()
+            document: Blocks = (
+                archive_file.read(content) if reading.is_machine_code(name) else reading.document(name, content, file)
+            )
             return gains.of_document(document, orders_of(document, job, file.name), most)
         with _source(file) as source:
-            pieces = _numbered(reading.pieces(name, source, LINES))
+            pieces = _numbered(lines.pieces(source, LINES))
             return gains.joined(mapped(gains.LineGains(job.orderer(is_small=False), most), pieces, WARM_UP), most)
 
 
@@ -127,10 +131,10 @@ def _printable(name: str | Path) -> str:
     return str(name).encode(errors="replace").decode()
 
 
-def _numbered(pieces: Iterable[list[bytes]]) -> Iterator[tuple[int, list[bytes]]]:
+def _numbered(groups: Iterable[list[bytes]]) -> Iterator[tuple[int, list[bytes]]]:
     """Pieces with the number of lines before each."""
     before = 0
-    for lines in pieces:
+    for lines in groups:
         yield before, lines
         before += len(lines)
 
