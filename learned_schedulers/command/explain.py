@@ -1,4 +1,4 @@
-"""The verb `explain`: a page with the blocks of a file that gain most by new orders, and why."""
+"""The verb `explain`: a page with the blocks of a file that gain most by new orders."""
 
 from __future__ import annotations
 
@@ -35,12 +35,11 @@ def main(
     memory: MEMORY = "tso",
     blocks: Annotated[int, typer.Option(min=1, max=1000, help="How many blocks the page shows.")] = 10,
 ) -> None:
-    """Write a page with the blocks that gain most by a new order: before and after, timelines, what bounds them.
+    """Write a page with the blocks that gain most by a new order: before and after, with llvm-mca's timelines.
 
-    The file stays as it is, and nothing of it is run. For each block the page shows both orders side by side, when each
-    instruction is dispatched, issued and finished in the model of the processor, the chain of waits that decides the
-    cycles, and the lower bounds that no order can undercut: the critical path, the most loaded units, the micro-ops
-    that fit into a cycle. The page is one file: it needs no network and no script.
+    The file stays as it is, and nothing of it is run. For each block the page shows both orders side by side, and where
+    llvm-mca 19 is installed, its timeline of each: when each instruction is dispatched, executed and retired. The page
+    is one file: it needs no network and no script. Machine code is read here as well; `order` reads assembly.
 
     Example, in an empty folder:
 
@@ -61,10 +60,7 @@ def main(
         raise ValueError(f"--out {out}: this is a folder; name a file in it, as {out / 'explanation.html'}")
     if file != _STANDARD and out.exists() and file.exists() and out.samefile(file):
         raise ValueError(f"--out {out}: the page would take the place of the file itself; name another file")
-    from learned_schedulers.blocks.processors import llvm_mca
-    from learned_schedulers.blocks.processors.chips import Chip
-    from learned_schedulers.command.explanation.explained import explained, instructions
-    from learned_schedulers.command.explanation.page import page
+    from learned_schedulers.command.gains_page import Setting, page
     from learned_schedulers.command.kernels import announce
     from learned_schedulers.command.ordered_file import Job
     from learned_schedulers.files import replacing
@@ -88,13 +84,8 @@ def main(
         confirm=False,  # the page explains the cycles of the model that the methods search in
     )
     gains = _gains(file, job, blocks)
-    shown = []
-    if gains.best:
-        codes, first = instructions(gains.best)
-        processor = Chip(target, llvm_mca.find()).processor(codes)
-        shown = [explained(gain, processor, row) for gain, row in zip(gains.best, first, strict=True)]
     name = "standard input" if file == _STANDARD else _printable(file.name)
-    text = page(name, target, by, memory, gains, shown)
+    text = page(Setting(name, target, by, memory), gains)
     with replacing(out, follow=True) as temporary:
         temporary.write_text(text, encoding="utf-8")
     faster = f"{gains.faster:,} faster in a new order"

@@ -7,19 +7,17 @@ from pathlib import Path
 
 import jinja2
 
-from learned_schedulers.command import explanation
 from pipeline.lab.page.names import label
 from pipeline.lab.page.numbers import count
 from pipeline.lab.page.tables import Table
 
 FOLDER = Path(__file__).resolve().parents[2]  # of the chapters
-_STYLE = Path(explanation.__file__).parent  # the console command has pages in the same style
 
 
 def template(name: str) -> jinja2.Template:
     """The template of that name; an undefined variable in it is an error."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader([FOLDER, FOLDER / "lab/page", _STYLE]),
+        loader=jinja2.FileSystemLoader([FOLDER, FOLDER / "lab/page"]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
