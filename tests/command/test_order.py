@@ -410,24 +410,6 @@ def test_a_symbolic_link_stays_and_what_it_leads_to_is_written(place: str, name:
         assert target.stat().st_mode & 0o777 == 0o640
 
 
-def test_bisect_finds_the_block(source: Path) -> None:
-    every = json.loads(typed("order", source, "--dry-run", "--json", "--for", "atom").stdout)[0]["changes"]
-    guilty = every[len(every) // 2]["place"]
-    changed = source.with_name("changed.s")
-    assert typed("order", source, "-o", changed, "--only-block", guilty, "--for", "atom").exit_code == 0
-    old, new = source.read_text().splitlines(), changed.read_text().splitlines()
-    line = next(k for k in range(len(old)) if old[k] != new[k])
-    test = source.with_name("test.py")
-    test.write_text(f"import sys; sys.exit(open(sys.argv[1]).read().splitlines()[{line}] != {old[line]!r})")
-    command = f"{sys.executable} {test} {{}}"
-    result = typed("bisect", source, "--test", command, "--for", "atom")
-    assert result.exit_code == 0 and f"as soon as the block at {guilty} is changed" in result.stdout, result.output
-    passing = typed("bisect", source, "--test", "true", "--for", "atom")
-    assert "passes with all" in passing.stdout
-    failing = typed("bisect", source, "--test", "false", "--for", "atom")
-    assert failing.exit_code == 1 and "although no block is changed" in failing.stderr
-
-
 def test_names_of_the_command_are_those_of_the_rooms() -> None:
     assert get_args(order.By) == methods.METHODS
     assert get_args(order.For) == ("host", *targets.TARGETS)

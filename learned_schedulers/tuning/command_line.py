@@ -1,4 +1,4 @@
-"""What a compiler is asked for: which calls end in an assembler whose text is the compiler's, and why others do not.
+"""What a compiler is asked for: the sources, the output, the options; and why a call makes no code of its own.
 
 GCC's and Clang's options are read as far as that needs; the compiler itself reads them again.
 """
@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import os
 import re
-
-TYPE_CHECKING = False  # typing is slow to import
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 _COMPILER = re.compile(r"(?:x86_64-[\w-]*linux-gnu-)?(?:(gcc|g\+\+|cc|c\+\+)|(clang|clang\+\+))(?:-[\d.]+)?")
 _SOURCE = (".c", ".i", ".cc", ".cp", ".cxx", ".cpp", ".c++", ".C", ".CPP", ".ii")
@@ -40,15 +39,16 @@ _OF_CLANG = (
 _FILES, _DEEPEST = 1 << 20, 8  # bytes and nesting of a file of options
 
 
-class Understood:
-    """How a call is treated."""
+class Understood(NamedTuple):
+    """What a call asks for."""
 
-    def __init__(self, road: str, reason: str = "", place: str = "", texts: tuple[str, ...] = ()) -> None:
-        """road: gcc, clang, ccache (before Clang), text (-S), or passed: the command is run as it came, for a reason.
-
-        place: the object, or the source, for the record; texts: files of assembly that -S writes.
-        """
-        self.road, self.reason, self.place, self.texts = road, reason, place, texts
+    reason: str  # why it compiles no C or C++ to code for x86-64 that is its own; empty if it does
+    compiler: str = ""  # gcc or clang
+    cached: bool = False  # by ccache, which calls the compiler
+    sources: tuple[str, ...] = ()  # of C and C++
+    output: str = ""  # as -o names it
+    flags: tuple[str, ...] = ()  # options of one word, as -O2
+    texts: tuple[str, ...] = ()  # files of assembly that -S writes
 
 
 def understood(command: Sequence[str]) -> Understood:
@@ -57,18 +57,11 @@ def understood(command: Sequence[str]) -> Understood:
     cached = names[0] == "ccache" and len(names) > 1
     match = _COMPILER.fullmatch(names[1] if cached else names[0])
     if not match:
-        return Understood("passed", "it is neither GCC nor Clang for x86-64", names[0])
+        return Understood("it is neither GCC nor Clang for x86-64")
     call = _Words(list(_expanded(command[2 if cached else 1 :], _DEEPEST)))
-    place = call.output or (call.sources[0] if call.sources else ".")
-    reason = call.reason() or (match[2] and call.reason_of_clang())
-    if reason:
-        return Understood("passed", reason, place)
-    if call.writes_text:
-        texts = (call.output,) if call.output else tuple(_stem(source) + ".s" for source in call.sources)
-        return Understood("text", "", place, texts)
-    if match[1]:
-        return Understood("gcc", "", place)
-    return Understood("ccache" if cached else "clang", "", place)
+    reason = call.reason() or (call.reason_of_clang() if match[2] else "")
+    compiler = "gcc" if match[1] else "clang"
+    return Understood(reason, compiler, cached, tuple(call.sources), call.output, tuple(call.flags), call.texts())
 
 
 class _Words:
@@ -93,6 +86,12 @@ class _Words:
             else:
                 self._input(word)
         self.writes_text = "-S" in self.flags
+
+    def texts(self) -> tuple[str, ...]:
+        """The files of assembly that the call writes."""
+        if not self.writes_text:
+            return ()
+        return (self.output,) if self.output else tuple(f"{_stem(source)}.s" for source in self.sources)
 
     def _value(self, option: str, value: str) -> None:
         if option == "-o":
@@ -145,8 +144,6 @@ def _expanded(words: Iterable[str], depth: int) -> Iterator[str]:
         try:
             with open(word[1:], encoding="utf-8") as file:
                 text = file.read(_FILES)
-            import shlex  # few calls need it
-
             yield from _expanded(shlex.split(text), depth - 1)
         except (OSError, ValueError):
             yield word
