@@ -13,7 +13,7 @@ from benchmarks.before_allocation.bench import Bench
 from benchmarks.before_allocation.gcc import FORMS, OfGcc
 from benchmarks.before_allocation.subject import subject
 from benchmarks.before_allocation.table import Entry, of_file, write
-from learned_schedulers.blocks.before_allocation.conditions import conditions
+from learned_schedulers.blocks.before_allocation.drawn_inputs import conditions
 from learned_schedulers.blocks.before_allocation.image import NotDefined
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="GCC is not installed")

@@ -1,13 +1,17 @@
-"""Pieces of machine code that call a function: with arguments by its signature, and with what it leaves made equal.
+"""Calls of compiled forms of one function in a confined process: what they leave, and their cycles.
 
 By the System V calling convention. What a function leaves behind beside its result and memory, as values in registers
-and on the stack below its frame, depends on the order of its instructions, and says nothing about it.
+and on the stack below its frame, depends on the order of its instructions, and says nothing about it: it is made equal.
+Compared are the result, and every byte of memory that any form touches, but for the stack below the caller. Timed forms
+are called back to back in rounds. The same code differs by some percent by where it lies, so every form lies at several
+displacements, the same ones for all, and its cycles are the mean over these of the least of its trials.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
@@ -15,7 +19,12 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from learned_schedulers.blocks.before_allocation.image import Image
+from learned_schedulers.blocks.run import layout
 from learned_schedulers.blocks.run.machine_code import assemble
+from learned_schedulers.blocks.run.native import Native
+from learned_schedulers.blocks.run.oracle import Task, TimedTask
+from learned_schedulers.blocks.run.states import DOUBLES, FLOATS, POINTERS, RANDOM, SMALL, Masks, State
+from learned_schedulers.blocks.run.timed_code import CLOCK_CYCLES, clock, timed
 
 _INTEGERS = ("rdi", "rsi", "rdx", "rcx", "r8", "r9")
 _VECTORS = 8  # registers for floating arguments
@@ -176,3 +185,116 @@ def _cleared_vectors() -> list[str]:
     upper = [f"vpxorq %zmm{number}, %zmm{number}, %zmm{number}" for number in range(16, 32)]
     masks = [f"kxorw %k{number}, %k{number}, %k{number}" for number in range(8)]
     return ["vzeroall", *(upper + masks if features.get("avx512f") else [])]
+
+
+HOME = 0x8_0000_0000  # where the code lies
+_MXCSR = 0x9FC0  # all exceptions masked, denormals treated as zero, because they take hundreds of cycles
+# Rules for the content of memory. Doubles and floats are normal; pointers, and numbers small enough for indices. In a
+# mixed rule each word is of one kind or the other, by the seed: a structure is filled well by some seeds.
+CONTENTS: tuple[Masks, ...] = (RANDOM + RANDOM, DOUBLES + DOUBLES, FLOATS + FLOATS, SMALL + SMALL)
+MIXED: tuple[Masks, ...] = (POINTERS + SMALL, POINTERS + DOUBLES)
+
+
+class Executions(NamedTuple):
+    """The runs from some states."""
+
+    ran: int  # states from which the first form reached its end, and the references left the same
+    undefined: int  # states from which it did, and they did not
+    different: int  # comparisons of a further form that differ, or fault
+    equal: int  # comparisons that do not
+    reason: str  # of the first state from which the first form did not run, or of the first difference
+
+
+def state(contents: Masks, rng: np.random.Generator) -> State:
+    """A state at the begin of a call; arguments are set by the piece that calls."""
+    return State(
+        registers=tuple(int(rng.integers(1 << 37, 1 << 39)) & ~63 for _ in range(16)),
+        flags=0x202,
+        seed=int(rng.integers(1 << 63)),
+        masks=contents,
+        vectors=bytes(2048),
+        opmasks=bytes(64),
+        x87=bytes(128),
+        x87_tags=0,
+        x87_status=0,
+        mxcsr=_MXCSR,
+    )
+
+
+def execute(
+    native: Native,
+    forms: Sequence[Image],
+    of: Signature,
+    values: Values,
+    contents: Sequence[Masks],
+    states: int,
+    rng: np.random.Generator,
+    seconds: float = 10.0,
+    references: int = 0,
+) -> Executions:
+    """Run forms of a function from `states` states, which take `contents` in turn, with the same arguments.
+
+    references: how many forms behind the first one are the compiler's own. Drawn arguments may let a function read
+    outside of an array, or give a NaN, whose bits LLVM leaves open: what it leaves then depends on where code,
+    constants and the frame lie. A state from which the references differ says nothing about the other forms.
+    """
+    bodies = [calling(form, of, values, clean=True) for form in forms]
+    slot = layout.slot_bytes(max(len(body(HOME)) for body in bodies) + 64)
+    slot = -(-slot // 64) * 64
+    # All pieces get equal lengths, so that the worker's slots begin at multiples of 64.
+    length = slot - len(layout.JUMP) - 8
+    pieces = [body(HOME + number * slot) for number, body in enumerate(bodies)]
+    padded = [piece + b"\x90" * (length - len(piece)) for piece in pieces]
+    drawn_states = [state(contents[number % len(contents)], rng) for number in range(states)]
+    execution = native.execute(Task(HOME, padded, drawn_states, seconds=seconds))
+    wrong = [[code in (layout.DIFFERENT, layout.FAULTED) for code in run.codes] for run in execution.runs]
+    defined = [of_run[references:] for of_run in wrong if of_run and not any(of_run[:references])]
+    different = sum(map(sum, defined))
+    faults = [run.fault.reason for run in execution.runs if run.fault]
+    reason = execution.lost or execution.difference or (faults[0] if faults else "")
+    ended = len(execution.runs) - len(faults)
+    undefined = sum(any(of_run[:references]) for of_run in wrong)
+    return Executions(ended - undefined, undefined, different, sum(map(len, defined)) - different, reason)
+
+
+_STEP, _LINE = 16, 64  # bytes: compilers align functions to 16
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long a form is measured."""
+
+    rounds: int = 50  # calls that are timed together, after one that is not
+    trials: int = 20  # of which the fastest counts, for each displacement
+    displacements: int = 4  # of the code behind a multiple of 64 bytes
+
+
+class NotMeasured(ValueError):
+    """The function did not run, or ran too long."""
+
+
+def cycles(
+    native: Native,
+    forms: Sequence[Image],
+    of: Signature,
+    values: Values,
+    start: State,
+    effort: Effort,
+    rng: np.random.Generator,
+    seconds: float = 30.0,
+) -> np.ndarray:
+    """Core cycles of a call of each form, (forms, displacements). All run from the same state. Raises NotMeasured."""
+    notes = HOME - layout.NOTES_BELOW
+    pieces = [
+        timed(calling(form, of, values, _STEP * place % _LINE), HOME, notes, effort.rounds)[0]
+        for form in forms
+        for place in range(effort.displacements)
+    ]
+    pieces.append(timed(clock, HOME, notes, effort.rounds)[0])
+    task = TimedTask(HOME, pieces, 0, [start], effort.trials, int(rng.integers(1 << 31)), seconds=seconds)
+    answer = native.time(task)
+    if answer.lost:
+        raise NotMeasured(answer.lost)
+    least = np.array(answer.ticks, float).min(0)
+    of_forms = least[:-1] * CLOCK_CYCLES / least[-1]
+    return of_forms.reshape(len(forms), effort.displacements)

@@ -1,15 +1,58 @@
-"""What a search may do, and what it says of a function."""
+"""What a search may spend, and what an order costs: counts of the compiled function, or cycles here."""
 
 from __future__ import annotations
 
 import math
+import re
 import time
 from typing import NamedTuple
 
 import numpy as np
 
-from learned_schedulers.blocks.before_allocation.counts import Counts
 from learned_schedulers.blocks.before_allocation.functions import Block
+
+_SPILL = re.compile(r"# \d+-byte (?:Folded )?Spill")
+_RELOAD = re.compile(r"# \d+-byte (?:Folded )?Reload")
+
+
+class Counts(NamedTuple):
+    """Of a function's assembly."""
+
+    instructions: int
+    spills: int  # values that are stored because registers are missing
+    reloads: int
+
+
+def counts(assembly: str) -> dict[str, Counts]:
+    """Counts of each function in assembly that `llvm.Emitter` gave, by its name."""
+    of_functions: dict[str, Counts] = {}
+    name = ""
+    for line in assembly.splitlines():
+        if "# -- Begin function " in line:
+            name = line.rpartition("# -- Begin function ")[2]
+            of_functions[name] = Counts(0, 0, 0)
+        elif line.startswith(".Lfunc_end"):
+            name = ""
+        elif name and re.match(r"\t[a-z]", line):
+            instructions, spills, reloads = of_functions[name]
+            of_functions[name] = Counts(
+                instructions + 1, spills + bool(_SPILL.search(line)), reloads + bool(_RELOAD.search(line))
+            )
+    return of_functions
+
+
+MEMORY_TRIP = 1.0  # in instructions
+
+
+def cost(counts: Counts) -> float:
+    """Instructions, with one more for each spill and each reload, so that these are not worth as much as a move.
+
+    A spill or reload is an instruction already, or it is folded into one and counts as none; in both cases it takes a
+    store or load port, and a reload waits four to five cycles for its spill. That is about a second instruction on
+    processors that issue four to six of them per cycle.
+    """
+    return counts.instructions + MEMORY_TRIP * (counts.spills + counts.reloads)
+
 
 CONFIRMED = 0.995  # ratio to the default below which an order is taken; otherwise the default is
 
@@ -51,7 +94,7 @@ class Measurement(NamedTuple):
     counts: Counts | None  # of the order that is taken, as it was run; None if none is
 
 
-class Searched(NamedTuple):
+class SearchResult(NamedTuple):
     """A function after its search."""
 
     name: str

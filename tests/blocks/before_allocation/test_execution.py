@@ -6,10 +6,20 @@ import numpy as np
 import pytest
 
 from learned_schedulers.blocks.before_allocation import llvm
-from learned_schedulers.blocks.before_allocation.calls import NotCallable, Signature, drawn, signature
-from learned_schedulers.blocks.before_allocation.executed import CONTENTS, Executed, executed, state
+from learned_schedulers.blocks.before_allocation.execution import (
+    CONTENTS,
+    Effort,
+    Executions,
+    NotCallable,
+    NotMeasured,
+    Signature,
+    cycles,
+    drawn,
+    execute,
+    signature,
+    state,
+)
 from learned_schedulers.blocks.before_allocation.image import Image, NotPlaceable, image
-from learned_schedulers.blocks.before_allocation.measured import Effort, NotMeasured, cycles
 from learned_schedulers.blocks.run.native import Native
 from tests.blocks.before_allocation.code import HEADER
 
@@ -31,9 +41,9 @@ def compiled(emitter: llvm.Emitter, body: str, head: str = f"i64 @f({MANY})", re
     return image(emitter.object_file(llvm.read(text.encode(), "f.ll").text, "f.ll"), "f")
 
 
-def compare(native: Native, *forms: Image, head: str = f"define i64 @f({MANY}) {{", states: int = 10) -> Executed:
+def compare(native: Native, *forms: Image, head: str = f"define i64 @f({MANY}) {{", states: int = 10) -> Executions:
     of, rng = signature(head), np.random.default_rng(1)
-    return executed(native, forms, of, drawn(of, rng), CONTENTS, states, rng)
+    return execute(native, forms, of, drawn(of, rng), CONTENTS, states, rng)
 
 
 def test_signatures() -> None:
@@ -82,7 +92,7 @@ def test_forms_of_what_is_not_a_number_are_equal_as_a_result(
 
 def test_memory_is_compared(native: Native, emitter: llvm.Emitter) -> None:
     form, again = (compiled(emitter, f"{BODY}  ret i64 %t\n") for _ in range(2))
-    assert compare(native, form, again, again) == Executed(10, 0, 0, 20, "")
+    assert compare(native, form, again, again) == Executions(10, 0, 0, 20, "")
     wrong = compiled(emitter, f"{BODY.replace('store i64 %t, ptr %p', 'store i64 %t, ptr %at')}  ret i64 %t\n")
     result = compare(native, form, again, wrong)
     assert (result.different, result.equal) == (10, 10) and "memory" in result.reason
@@ -95,7 +105,7 @@ def test_states_from_which_references_differ_are_left_out(native: Native, emitte
         compiled(emitter, f"{body}  %r = add i64 %v, {more}\n  ret i64 %r\n") for more in ("0", "%twice", "1")
     )
     of, rng = signature(f"define i64 @f({MANY}) {{"), np.random.default_rng(1)
-    result = executed(native, [right, reference, wrong, right], of, drawn(of, rng), CONTENTS[:1], 40, rng, 10.0, 1)
+    result = execute(native, [right, reference, wrong, right], of, drawn(of, rng), CONTENTS[:1], 40, rng, 10.0, 1)
     assert result.ran + result.undefined == 40 and 8 < result.undefined < 32
     assert result.different == result.equal == result.ran
 
@@ -112,7 +122,7 @@ def test_only_the_result_and_memory_count(native: Native, emitter: llvm.Emitter)
         )
         for left in (8, 9)
     ]
-    assert compare(native, *forms, head=f"define {narrow} {{") == Executed(10, 0, 0, 10, "")
+    assert compare(native, *forms, head=f"define {narrow} {{") == Executions(10, 0, 0, 10, "")
     floats = [
         compiled(emitter, f"{BODY}  %y = fmul double %x, {factor}\n  ret double %y\n", f"double @f({MANY})")
         for factor in ("2.0", "3.0")
@@ -137,7 +147,7 @@ def test_addresses_from_a_linkers_table(native: Native, emitter: llvm.Emitter) -
         for linkage in ("private", "")
     ]
     assert forms[1].loads.any() and not forms[0].loads.any()
-    assert compare(native, *forms) == Executed(10, 0, 0, 10, "")
+    assert compare(native, *forms) == Executions(10, 0, 0, 10, "")
 
 
 def test_what_cannot_run_is_refused(native: Native, emitter: llvm.Emitter) -> None:
@@ -148,7 +158,7 @@ def test_what_cannot_run_is_refused(native: Native, emitter: llvm.Emitter) -> No
         compiled(emitter, "\n  store i64 1, ptr @g\n  ret i64 0\n", rest="@g = internal global i64 5\n")
     endless = compiled(emitter, "\n  br label %l\nl:\n  store volatile i64 1, ptr %p\n  br label %l\n")
     of, rng = signature(f"define i64 @f({MANY}) {{"), np.random.default_rng(2)
-    assert executed(native, [endless], of, drawn(of, rng), CONTENTS, 1, rng, seconds=0.2).reason == "time limit"
+    assert execute(native, [endless], of, drawn(of, rng), CONTENTS, 1, rng, seconds=0.2).reason == "time limit"
     with pytest.raises(NotMeasured, match="time limit"):
         cycles(native, [endless], of, drawn(of, rng), state(CONTENTS[0], rng), Effort(), rng, seconds=0.2)
 

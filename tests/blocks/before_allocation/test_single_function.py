@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from learned_schedulers.blocks.before_allocation import llvm
-from learned_schedulers.blocks.before_allocation.alone import Parts
-from learned_schedulers.blocks.before_allocation.counts import counts
+from learned_schedulers.blocks.before_allocation.costs import counts
 from learned_schedulers.blocks.before_allocation.functions import Function, functions
+from learned_schedulers.blocks.before_allocation.single_function import Parts
 from tests.blocks.before_allocation.code import HEADER
 
 ODD = (
