@@ -1,4 +1,4 @@
-"""The verbs `order`, `check` and `bisect`: legal orders in the same format, nothing lost, clear messages."""
+"""The verbs `order` and `check`: legal orders in the same format, nothing lost, clear messages."""
 
 from __future__ import annotations
 
