@@ -160,7 +160,7 @@ def on_streams(
     trace: Traced, operations: Operations, source: Source, device: DeviceName, rates: np.ndarray
 ) -> dict[str, Any]:
     """The best plan for two such devices without transfers, on two streams."""
-    problem = problem_of(source.graph, _STREAMS, DEVICES[device], None, rates, source.shared, source.results)
+    problem = problem_of(source.graph, _STREAMS, DEVICES[device], None, rates, *source.in_memory)
     best = chosen(trials(problem, 0))
     assert best.order is not None and best.placement is not None
     turns = timed_on_streams(trace, operations, problem.parents, best.order, best.placement, lambda _: None)

@@ -5,8 +5,8 @@
 Each model is trained for five steps by torch itself, whose tracker (MemTracker) notes each tensor's memory from its
 allocation to its release: weights, states, gradients, results. The most bytes at a time are compared with the peak of
 the predicted schedule: one device, in the order of the program. The optimiser is torch's fused one, which needs no
-tensors of its own; `fused` of the command takes a step with each gradient, as hooks on parameters do. Inputs, and what
-a library allocates within an operator (oneDNN reorders the operands of convolutions), count on neither side. No model
+tensors of its own; `fused` of the command takes a step with each gradient, as hooks on parameters do. What a library
+allocates within an operator (oneDNN reorders the operands of convolutions) counts on neither side. No model
 drops anything: on a CPU torch keeps what was dropped as numbers of 4 bytes, on a GPU, as predicted, of one byte.
 
 It publishes the experiment `own_model_memory`, by model (`set`) and optimiser (`method`): measured_bytes,
@@ -154,7 +154,7 @@ def measured_bytes(case: Case, optimiser: Optimiser) -> float:
     inputs = [_input(text) for text in case.inputs]
     step = _step(module, optimiser)
     tracker = MemTracker()
-    tracker.track_external(module, *([step.optimiser] if step.optimiser else []))
+    tracker.track_external(module, *inputs, *([step.optimiser] if step.optimiser else []))
     with tracker:
         for _ in range(_STEPS):
             _loss(module(*inputs)).backward()

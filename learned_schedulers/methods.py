@@ -13,6 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from learned_schedulers import outside_methods
 from learned_schedulers.outside_methods import Kind
 
@@ -24,6 +26,12 @@ PACKAGES: dict[Kind, str] = {
     "project": "learned_schedulers.projects.methods",
 }
 Budget = TypeVar("Budget")
+
+
+def not_numbers(values: Any) -> bool:
+    """Whether statistics of a method are anything but numbers, or have NaN, with which no comparison holds."""
+    array = np.asarray(values)
+    return array.dtype.kind not in "biuf" or bool(np.isnan(array).any())
 
 
 class Unsupported(ValueError):

@@ -14,7 +14,7 @@ import numpy as np
 
 from learned_schedulers.bench.budgets import PROPOSALS
 from learned_schedulers.bench.graphs import GraphInstance, judged
-from learned_schedulers.bench.kinds import FAILED, REFUSED, Instance
+from learned_schedulers.bench.kinds import FAILED, REFUSED
 from learned_schedulers.bench.running import Result, Source
 from learned_schedulers.files import replacing
 from learned_schedulers.graphs.methods import Budget, Proposals
@@ -22,14 +22,6 @@ from learned_schedulers.graphs.methods.rules.checking import faults
 
 NAME, SCHEDULES, ORDER, PLACEMENT = "name", "schedules", "order", "placement"
 LARGEST = 200_000_000  # bytes of a file of schedules
-
-
-def graphs_of(of_set: str, every: Sequence[Instance]) -> list[GraphInstance]:
-    """The instances. Raises ValueError for a set of another kind: there is no form for its answers."""
-    chosen = [instance for instance in every if isinstance(instance, GraphInstance)]
-    if len(chosen) != len(every):
-        raise ValueError(f"{of_set}: only graphs on devices are written, and schedules of them read; write a method")
-    return chosen
 
 
 def write_instances(instances: Sequence[GraphInstance], target: str, folder: Path) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -60,7 +60,6 @@ class GraphSet(NamedTuple):
     device: DeviceName | None = "v100"  # none: the graphs bring their run times along
     limited: bool = False  # devices with little memory, a placement set: every method sees the link
 
-    kind: Literal["graph"] = "graph"
     contents: str = f"graphs on {ON_DEVICES} devices"
     unit: str = "s"
 
@@ -114,10 +113,12 @@ SETS = (
 
 
 @dataclass(frozen=True)
-class OfGraph:
-    """What an instance has of its computation graph, whatever is asked about it."""
+class GraphInstance:
+    """A graph on four devices."""
 
     graph: Graph
+    problem: Problem  # without transfers; of a placement set with its memory limit
+    limited: bool  # it is of a placement set: every method's best schedule on the target counts
 
     def __len__(self) -> int:
         return len(self.graph)
@@ -133,14 +134,6 @@ class OfGraph:
     @property
     def family(self) -> str:
         return self.graph.family
-
-
-@dataclass(frozen=True)
-class GraphInstance(OfGraph):
-    """A graph on four devices."""
-
-    problem: Problem  # without transfers; of a placement set with its memory limit
-    limited: bool  # it is of a placement set: every method's best schedule on the target counts
 
     @property
     def identity(self) -> str:
@@ -232,8 +225,12 @@ def judged(
     return float(schedules.judged_seconds[schedules.best]), None
 
 
-def entrant(name: str, keys: dict[str, Any]) -> GraphEntrant:
-    """See peers.entrant."""
+def entrant(name: str, /, **keys: Any) -> GraphEntrant:
+    """A peer by its name, or any other method for graphs, `package:Class`, with these settings.
+
+    Raises ValueError for an unknown name or setting, for a method of another kind, and for one that needs more than
+    `compare` has.
+    """
     settings = graph_entry(**(ENTRIES.get(name, {"method": name}) | keys))
     weights = _WEIGHTS.get(name)
     available = {"target"} | ({"weights"} if weights else set())

@@ -1,8 +1,4 @@
-"""The frozen sets of the benchmark and their instances, each known by the hash of its content, a set by its digest.
-
-`python -m benchmarks.bench_instances` copied the graphs from the laboratory; `python -m benchmarks.bench_blocks` made
-the blocks.
-"""
+"""The frozen sets of the benchmark and their instances, each known by the hash of its content, a set by its digest."""
 
 from __future__ import annotations
 
@@ -14,16 +10,16 @@ from io import BytesIO
 import pandas as pd
 import pyarrow as pa
 
-from learned_schedulers.bench import blocks, fusion, graphs
+from learned_schedulers.bench import graphs
 from learned_schedulers.bench.frozen_files import FOLDER, checked
-from learned_schedulers.bench.kinds import FrozenSet, Instance
+from learned_schedulers.bench.graphs import GraphInstance
+from learned_schedulers.bench.kinds import Instance
 
-_EVERY: tuple[FrozenSet, ...] = (*graphs.SETS, *blocks.SETS, *fusion.SETS)
-SETS = {each.name: each for each in _EVERY}
+SETS = {each.name: each for each in graphs.SETS}
 
 
 @cache
-def instances(name: str) -> tuple[Instance, ...]:
+def instances(name: str) -> tuple[GraphInstance, ...]:
     """The instances of a frozen set, by their hashes.
 
     Raises ValueError for an unknown set, and for a file that is not the frozen one.

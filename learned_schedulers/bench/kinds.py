@@ -1,11 +1,8 @@
-"""What the comparison knows of every kind of problem: sets, their instances, methods that enter, and the judge.
-
-`graphs.py`, `blocks.py` and `fusion.py` have the sets and methods of each kind.
-"""
+"""What the comparison knows of an instance and of a method that enters; `graphs.py` has both for graphs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -13,7 +10,6 @@ import numpy as np
 
 from learned_schedulers.graphs.method_settings import Sight
 from learned_schedulers.graphs.methods import Budget
-from learned_schedulers.outside_methods import Kind
 
 Status = Literal["unsupported", "no schedule fits", "failed"]
 REFUSED: Status = "unsupported"  # by the method, which says why
@@ -26,7 +22,7 @@ class Instance(Protocol):
 
     @property
     def graph_id(self) -> str:
-        """SHA-256 of its content; results that are handed in name every kind of instance so."""
+        """SHA-256 of its content; results that are handed in name instances so."""
         ...
 
     @property
@@ -45,7 +41,7 @@ class Instance(Protocol):
         ...
 
     def __len__(self) -> int:
-        """Number of its operations or instructions."""
+        """Number of its operations."""
         ...
 
     def bound(self, target: str) -> float:
@@ -62,7 +58,7 @@ class Verdict(NamedTuple):
 
 
 class Entrant(Protocol):
-    """A method of the comparison, on instances of its kind alone."""
+    """A method of the comparison."""
 
     @property
     def name(self) -> str: ...
@@ -99,52 +95,4 @@ class Entrant(Protocol):
 
     def judge(self, answer: Any, instance: Any, target: str, budget: Budget) -> Verdict:
         """The cost of an answer, which may be of any type, or why it has none."""
-        ...
-
-
-class FrozenSet(Protocol):
-    """Instances that never change, and how methods are compared on them."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def kind(self) -> Kind:
-        """Of the methods that may enter."""
-        ...
-
-    @property
-    def contents(self) -> str:
-        """What its instances are, after their number."""
-        ...
-
-    @property
-    def unit(self) -> str:
-        """Of costs."""
-        ...
-
-    @property
-    def file(self) -> str:
-        """Name of the file of its rows."""
-        ...
-
-    @property
-    def targets(self) -> tuple[str, ...]: ...
-
-    @property
-    def evaluations(self) -> int:
-        """What a method may spend on each instance."""
-        ...
-
-    @property
-    def peers(self) -> Mapping[str, Sequence[str]]:
-        """Names of the methods of `default` and of `all`; the baseline is the first."""
-        ...
-
-    def has(self, target: str) -> bool:
-        """Whether it has this target."""
-        ...
-
-    def instances(self, rows: list[dict[Any, Any]]) -> Iterable[Instance]:
-        """The instances of the file's rows. Raises ValueError for a row of another form."""
         ...

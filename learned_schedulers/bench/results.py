@@ -18,9 +18,10 @@ from pydantic import Field, ValidationError
 
 from learned_schedulers.bench.apart import run_apart
 from learned_schedulers.bench.budgets import Limit
+from learned_schedulers.bench.graphs import entrant
 from learned_schedulers.bench.instances import SETS, check_target, digest, instances
 from learned_schedulers.bench.kinds import Entrant
-from learned_schedulers.bench.peers import baseline, entrant
+from learned_schedulers.bench.peers import baseline
 from learned_schedulers.bench.provenance import Provenance, provenance
 from learned_schedulers.bench.running import Run, of_method, on_stderr, over_runs, run
 from learned_schedulers.bench.stored import run_of
@@ -192,7 +193,7 @@ def _fault(result: HandIn) -> str:
 @cache
 def baseline_costs(of_set: str, target: str) -> np.ndarray:
     """(G,) costs of the set's baseline."""
-    source = of_method(entrant(baseline(of_set), of_set), Limit("evaluations", SETS[of_set].evaluations))
+    source = of_method(entrant(baseline(of_set)), Limit("evaluations", SETS[of_set].evaluations))
     return run(source, instances(of_set), target, [0]).array[0]
 
 

@@ -11,19 +11,18 @@ import typer
 
 from learned_schedulers.bench import comparison, results
 from learned_schedulers.bench.budgets import Limit
-from learned_schedulers.bench.elsewhere import graphs_of, of_schedules, read_schedules, write_instances
-from learned_schedulers.bench.graphs import GraphInstance
+from learned_schedulers.bench.elsewhere import of_schedules, read_schedules, write_instances
+from learned_schedulers.bench.graphs import GraphInstance, entrant
 from learned_schedulers.bench.instances import SETS, check_target, instances
-from learned_schedulers.bench.peers import baseline, entrant, peers
+from learned_schedulers.bench.peers import baseline, peers
 from learned_schedulers.bench.running import on_stderr, run
 from learned_schedulers.bench.stored import run_of
 from learned_schedulers.command.explained import explained
 from learned_schedulers.command.settings import settings_of
 from learned_schedulers.files import check_writable, replacing
 
-_TARGETS = {"graph": "pcie", "block": "atom", "fusion": "v100"}  # of the kinds of sets, where none is named
-_USUAL = (f"of a {each.kind} set {', '.join(each.peers['all'])}" for each in SETS.values())
-_PEERS = "All: " + "; ".join(dict.fromkeys(_USUAL))
+_TARGET = "pcie"  # where none is named
+_PEERS = "All: " + "; of placement sets ".join(dict.fromkeys(", ".join(each.peers["all"]) for each in SETS.values()))
 
 
 def main(
@@ -44,9 +43,8 @@ def main(
     target: Annotated[
         str | None,
         typer.Option(
-            help="What answers are judged on. Graphs: proxy, noisy, bandwidth, latency, pcie (default) or nvlink; "
-            "placement sets: pcie or nvlink; bandwidth_0.3 has another strength than the frozen one. Blocks: atom "
-            "(default) or another processor. Fusion: v100 (default), t4 or a100."
+            help="What answers are judged on: proxy, noisy, bandwidth, latency, pcie (default) or nvlink; "
+            "placement sets: pcie or nvlink; bandwidth_0.3 has another strength than the frozen one."
         ),
     ] = None,
     setting: Annotated[
@@ -56,7 +54,7 @@ def main(
         str | None,
         typer.Option(
             help="What every method may spend on each instance: evaluations=1000 of the judge's model, or seconds=2.5 "
-            "on this machine. Default: the rule of the set, 1,000 evaluations, 2,000 of placement sets, 100 of blocks."
+            "on this machine. Default: the rule of the set, 1,000 evaluations, 2,000 of placement sets."
         ),
     ] = None,
     seeds: Annotated[
@@ -95,8 +93,8 @@ def main(
     others. The seconds were measured on this machine. The peers' results are kept in a folder, so that a second call
     takes seconds; below the table is the day of such results.
 
-    A method is a class with one function: propose for graphs, solve for blocks, fuse for fusion; BENCHMARK.md, "Enter a
-    method", and examples/own_method show all of it. `learned-schedulers conform` checks it first.
+    A method is a class with the function propose; BENCHMARK.md, "Enter a method", and examples/own_method show all of
+    it. `learned-schedulers conform` checks it first.
 
     Example, in any folder, of a method of ours; yours is named by package:Class:
 
@@ -109,20 +107,18 @@ def main(
     learned-schedulers compare --method mypackage:Method --set unseen_real --target bandwidth
     learned-schedulers compare --method mypackage:Method --setting width=2 --set development_real --target pcie
     learned-schedulers compare --method mypackage:Method --budget seconds=1 --peers all --out mine.json
-    learned-schedulers compare --method mypackage:Orders --set blocks_unseen --target haswell
-    learned-schedulers compare --method mypackage:Fuses --set fused_unseen --target a100
     learned-schedulers compare --set placement_unseen --target nvlink --instances-out graphs
     learned-schedulers compare --set placement_unseen --target nvlink --schedules schedules.json
 
     Choose settings on the sets whose names have `development`; the other sets are for results. Exit code 1: an option
-    or a file is wrong, your method is of another kind than the set, or it has no answer to any instance.
+    or a file is wrong, your method is none for graphs, or it has no answer to any instance.
     """
     with explained():
         every = instances(of_set)
-        target = target or _TARGETS[SETS[of_set].kind]
+        target = target or _TARGET
         check_target(of_set, target)
         if instances_out is not None:
-            write_instances(graphs_of(of_set, every), target, instances_out)
+            write_instances(every, target, instances_out)
             print(f"{len(every)} graphs: {instances_out}")
         if method is None and schedules is None:
             if instances_out is None:
@@ -136,9 +132,9 @@ def main(
         sys.path.insert(0, os.getcwd())
         numbers, folder = list(range(seeds)), cache or _cache_folder()
         if schedules is not None:
-            contestant = _of_schedules(schedules, graphs_of(of_set, every), target)
+            contestant = _of_schedules(schedules, every, target)
         else:
-            entered = entrant(str(method), of_set, **settings_of(setting or []))
+            entered = entrant(str(method), **settings_of(setting or []))
             contestant = results.of_entrant(entered, of_set, target, limit, numbers, folder)
         print(_head(of_set, target, len(every), limit), flush=True)
         lines = []
@@ -167,7 +163,7 @@ def main(
                 print(f"not for the leaderboard: {reason}")
 
 
-def _of_schedules(path: Path, every: list[GraphInstance], target: str) -> results.Contestant:
+def _of_schedules(path: Path, every: tuple[GraphInstance, ...], target: str) -> results.Contestant:
     """Schedules that were computed elsewhere."""
     name, proposals = read_schedules(path, every)
     source = of_schedules(proposals)

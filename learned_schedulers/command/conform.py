@@ -30,14 +30,12 @@ def main(
     ] = None,
     seconds: Annotated[float, typer.Option(min=0.1, help="Time that one check may take.")] = 120.0,
 ) -> None:
-    """Check your methods for computation graphs, blocks or fusion: is what they give valid, and does a seed decide it?
+    """Check your methods for computation graphs: is what they give valid, and does a seed decide it?
 
-    For graphs: schedules are valid on empty, deep, wide and drawn graphs, budgets are kept, the same seed gives the
-    same proposals, nothing is better than the optimum of small graphs (by brute force), the anytime curve is true if
-    there is one, and memory is kept or refused. For blocks: orders are legal. For fusion: plans can run, on one device
-    and on several, nothing is better than the best of all plans of small graphs, and recorded costs are true. Each
-    method is checked in a process of its own, so that one that crashes or hangs is reported; a check that takes too
-    long is ended.
+    Schedules are valid on empty, deep, wide and drawn graphs, budgets are kept, the same seed gives the same
+    proposals, nothing is better than the optimum of small graphs (by brute force), the anytime curve is true if there
+    is one, and memory is kept or refused. Each method is checked in a process of its own, so that one that crashes or
+    hangs is reported; a check that takes too long is ended.
 
     Example, in an empty folder:
 

@@ -252,15 +252,16 @@ def main(
         if device == "cpu":
             core = measured(source.types)
             problem = on_cores(source, core, devices or running.CORES, memory)
-            print(running.head(model, problem, source, core), flush=True)
+            print(running.head(model, problem, source, core, memory), flush=True)
         elif runnable:
             problem = running.on_streams(source, device, devices, memory, tf32)
             print(running.head_on_gpu(model, problem, device), flush=True)
         else:
             problem = on_devices(source, devices, device, between, memory, tf32)
-            print(_head(model, problem, source, device, link, between, tf32), flush=True)
-        results = trials(problem, seed, source.groups, moves, by)
+            print(_head(model, problem, source, device, link, between, memory, tf32), flush=True)
         try:
+            check_fits(problem, source.names, source.groups)
+            results = trials(problem, seed, source.groups, moves, by)
             check_fits(problem, source.names, source.groups, results)
             best = chosen(results, by)
         except ValueError as error:
@@ -366,7 +367,16 @@ def _prepared(
     return running.prepared_file(Path(model), *words.sizes(sizes, inputs), words.numbers(values))
 
 
-def _head(model: str, problem: Problem, source: Source, device: DeviceName, name: str, link: Link, tf32: bool) -> str:
+def _head(
+    model: str,
+    problem: Problem,
+    source: Source,
+    device: DeviceName,
+    name: str,
+    link: Link,
+    memory: float | None,
+    tf32: bool,
+) -> str:
     kind = DEVICES[device]
     profiled = len(source.graph.seconds) == len(problem) > 0
     timed = (
@@ -374,13 +384,12 @@ def _head(model: str, problem: Problem, source: Source, device: DeviceName, name
         if profiled
         else f"{device} ({rates_text(source.types, device, tf32)}, {kind.bytes_per_second / 1e9:g} GB/s)"
     )
-    bytes_each = source.memory if source.memory is not None else kind.memory_bytes
-    room = bytes_each if np.isinf(problem.memory) else problem.memory
-    memory = "unlimited memory" if np.isinf(room) else f"{room / 1e9:g} GB"
+    room = source.room(memory, kind.memory_bytes)
+    each = "unlimited memory" if np.isinf(room) else f"{room / 1e9:g} GB"
     between = source.link or link
     speed = f"{between.bytes_per_second / 1e9:g} GB/s, {between.seconds * 1e6:g} us"
     edges = len(problem.children.targets)
     return (
-        f"{model}: {len(problem)} operations, {edges} edges; {problem.devices} devices of {memory}, {timed}; "
+        f"{model}: {len(problem)} operations, {edges} edges; {problem.devices} devices of {each}, {timed}; "
         f"link {'of the file' if source.link else name} ({speed})\n"
     )

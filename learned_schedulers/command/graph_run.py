@@ -172,7 +172,7 @@ def on_streams(source: Source, device: DeviceName, streams: int | None, memory: 
     rates = rates_of(source.types or ("float32",) * len(source.graph), device, tf32)
     count, figures = streams or STREAMS, DEVICES[device]
     room = (figures.memory_bytes if memory is None else memory * 1e9) / count
-    return problem_of(source.graph, count, figures, room, rates, source.shared, source.results)
+    return problem_of(source.graph, count, figures, room, rates, *source.in_memory)
 
 
 def predicted_on_gpu(problem: Problem, best: Trial) -> dict[str, float]:
@@ -195,11 +195,11 @@ def head_on_gpu(model: str, problem: Problem, device: DeviceName) -> str:
     )
 
 
-def head(model: str, problem: Problem, source: Source, core: Core) -> str:
+def head(model: str, problem: Problem, source: Source, core: Core, memory: float | None) -> str:
     """The first line about the devices."""
     edges = len(problem.children.targets)
     timed = "run times as profiled" if len(source.graph.seconds) else f"measured just now: {core}"
-    room = core.memory_bytes / problem.devices if problem.memory == float("inf") else problem.memory
+    room = source.room(memory, core.memory_bytes / problem.devices)
     return (
         f"{model}: {len(problem)} operations, {edges} edges; {problem.devices} cores of this machine, each with "
         f"{room / 1e9:.3g} GB, {timed}; copies between them {core.copied_bytes_per_second / 1e9:.3g} GB/s\n"

@@ -7,25 +7,19 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from learned_schedulers import outside_methods
-from learned_schedulers.blocks import method_settings as block_settings
-from learned_schedulers.blocks import methods as block_methods
-from learned_schedulers.conformance import blocks, fusion, graphs
+from learned_schedulers.conformance import graphs
 from learned_schedulers.conformance.failures import Failure
 from learned_schedulers.graphs.method_settings import graph_entry
 from learned_schedulers.graphs.methods import Budget, make
-from learned_schedulers.graphs.methods import fusing as fusion_methods
-from learned_schedulers.graphs.models.fusing.settings import allowing, fusion_entry
 
 BUDGET = Budget(proposals=150, evaluations=150)  # of a stranger's method on each graph
-FUSION_EVALUATIONS = 150
-BLOCK_BUDGET = block_methods.Budget(evaluations=50, states=1000, nodes=20, seconds=0.05)
 
 
 class Subject(NamedTuple):
-    """A method, and the checks of its kind by their names."""
+    """A method, and its checks by their names."""
 
-    candidate: Any
-    checks: dict[str, Callable[[Any], Iterator[Failure]]]
+    candidate: graphs.Candidate
+    checks: dict[str, Callable[[graphs.Candidate], Iterator[Failure]]]
 
 
 def names_of(text: str) -> list[str]:
@@ -42,16 +36,6 @@ def names_of(text: str) -> list[str]:
 
 def subject(name: str, keys: dict[str, Any]) -> Subject:
     """The method with these settings. Raises ValueError for what is no method, and for one that needs more."""
-    method = outside_methods.load(name)
-    kind = outside_methods.kind_of(method)
-    if kind == "fusion":
-        fusing = allowing(fusion_entry(name, **keys), FUSION_EVALUATIONS)
-        _check(name, fusing, frozenset())
-        return Subject(fusion.Candidate(lambda: fusion_methods.make(fusing)), dict(fusion.CHECKS))
-    if kind == "block":
-        entry = block_settings.entry(name, **keys)
-        _check(name, entry.settings, frozenset())
-        return Subject(blocks.Candidate(lambda: block_methods.make(entry, {}), BLOCK_BUDGET), dict(blocks.CHECKS))
     settings = graph_entry(name, **keys)
     _check(name, settings, frozenset({"target"}))
     of_target = partial(make, settings)

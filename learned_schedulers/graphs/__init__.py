@@ -62,4 +62,5 @@ offer(
         "read.onnx_files": "read_onnx",
         "read.workloads": "Workload read_workload",
     },
+    check=True,
 )

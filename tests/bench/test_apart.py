@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from learned_schedulers.bench.budgets import Limit
-from learned_schedulers.bench.peers import entrant
+from learned_schedulers.bench.graphs import entrant
 from learned_schedulers.bench.results import of_entrant
 
 pytestmark = pytest.mark.slow
@@ -48,7 +48,7 @@ def test_what_ends_the_process_is_told(
     (tmp_path / "ending_methods.py").write_text(SOURCE)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    entered = entrant("ending_methods:OnOne", SET, ending=ending)
+    entered = entrant("ending_methods:OnOne", ending=ending)
     contestant = of_entrant(entered, SET, "pcie", Limit("evaluations", 10), [0, 1], None)
     if message is not None:
         with pytest.raises(ValueError, match=f"ending_methods:OnOne: its process {message} at the instance"):

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from learned_schedulers.bench import elsewhere
-from learned_schedulers.bench.elsewhere import graphs_of, of_schedules, read_schedules, write_instances
+from learned_schedulers.bench.elsewhere import of_schedules, read_schedules, write_instances
 from learned_schedulers.bench.instances import instances
 from learned_schedulers.bench.running import run
 from tests import damaged
 
-SMALL = tuple(sorted(graphs_of("unseen_small", instances("unseen_small")), key=len)[:5])
-PLACED = tuple(sorted(graphs_of("placement_unseen", instances("placement_unseen")), key=len)[:1])
+SMALL = tuple(sorted(instances("unseen_small"), key=len)[:5])
+PLACED = tuple(sorted(instances("placement_unseen"), key=len)[:1])
 
 
 def simulated(graph: dict[str, Any], order: list[int], placement: list[int]) -> float:

@@ -11,7 +11,6 @@ import pytest
 
 from learned_schedulers.bench import graphs
 from learned_schedulers.bench import instances as bench
-from learned_schedulers.bench.elsewhere import graphs_of
 from learned_schedulers.bench.instances import SETS, check_target, digest, instances
 from learned_schedulers.graphs.devices.judging import FROZEN
 
@@ -23,7 +22,7 @@ def test_they_are_those_that_were_frozen_before_any_training(frozen_set: graphs.
     problems = pd.read_parquet(FROZEN / "placement_problems.parquet")
     problems = problems[(problems["set"] == name) & (problems["devices"] == graphs.ON_DEVICES)]
     frozen = problems if frozen_set.limited else members[members["set"] == name]
-    every = graphs_of(name, instances(name))
+    every = instances(name)
     assert {instance.graph_id for instance in every} == set(frozen["graph_id"])
     assert [instance.graph_id for instance in every] == sorted(frozen["graph_id"])
     if frozen_set.limited:
@@ -33,17 +32,13 @@ def test_they_are_those_that_were_frozen_before_any_training(frozen_set: graphs.
 
 def test_sets_share_nothing_with_those_that_settings_are_chosen_on() -> None:
     ids = {name: {instance.graph_id for instance in instances(name)} for name in SETS}
-    families = {name: {instance.family for instance in instances(name)} for name in SETS}
     chosen_on = set().union(*(ids[name] for name in SETS if "development" in name))
     assert not any(chosen_on & ids[name] for name in SETS if "development" not in name)
-    for kind in ("blocks", "fused"):
-        assert not families[f"{kind}_development"] & families[f"{kind}_unseen"]
 
 
 def test_digests_tell_sets_apart() -> None:
     assert len({digest(instances(name)) for name in SETS}) == len(SETS)
     assert sum(path.stat().st_size for path in bench.FOLDER.iterdir()) < 1_000_000
-    assert sum(path.stat().st_size for path in bench.FOLDER.glob("blocks_*")) < 50_000
 
 
 def test_digests_of_sets_that_results_were_handed_in_for_stay() -> None:
@@ -76,8 +71,6 @@ def test_a_file_that_is_not_the_frozen_one_is_refused(
         ("placement_unseen", "bandwidth_0.3", "its targets are pcie, nvlink"),
         ("unseen_synthetic", "pcie", "no target 'pcie'"),
         ("unseen_real", "bandwidth_x", "no target 'bandwidth_x'"),
-        ("blocks_unseen", "pcie", "no target 'pcie'; its targets are atom, silvermont"),
-        ("fused_unseen", "h100", "no target 'h100'; its targets are v100, t4, a100"),
     ],
 )
 def test_what_does_not_exist_is_named(name: str, target: str, message: str) -> None:
@@ -88,7 +81,7 @@ def test_what_does_not_exist_is_named(name: str, target: str, message: str) -> N
 
 def test_random_draws_are_those_of_the_laboratory() -> None:
     """pipeline/lab/stages/schedule_graphs.py and pipeline/placement/stages/place_graphs.py."""
-    graph, placed = (graphs_of(name, instances(name))[0] for name in ("unseen_real", "placement_unseen"))
+    graph, placed = (instances(name)[0] for name in ("unseen_real", "placement_unseen"))
     assert graph.rng(3, "pcie").random() == np.random.default_rng([3, *bytes.fromhex(graph.graph_id)]).random()
     by_link = np.random.default_rng([3, *b"pcie", *bytes.fromhex(placed.graph_id)])
     assert placed.rng(3, "pcie").random() == by_link.random()

@@ -14,8 +14,8 @@ import pytest
 
 from learned_schedulers.bench import results
 from learned_schedulers.bench.budgets import Limit
+from learned_schedulers.bench.graphs import entrant
 from learned_schedulers.bench.instances import digest, instances
-from learned_schedulers.bench.peers import entrant
 from learned_schedulers.bench.provenance import provenance
 from learned_schedulers.bench.results import HandIn, read, standing, write
 from learned_schedulers.bench.running import of_method, run
@@ -27,7 +27,7 @@ SET, TARGET, LIMIT = "unseen_synthetic", "bandwidth", Limit("evaluations", 1000)
 @cache
 def result() -> HandIn:
     every = instances(SET)
-    of_heft = run(of_method(entrant("heft", SET), LIMIT), every, TARGET, [0])
+    of_heft = run(of_method(entrant("heft"), LIMIT), every, TARGET, [0])
     return HandIn(
         set=SET,
         target=TARGET,

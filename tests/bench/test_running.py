@@ -13,11 +13,10 @@ import pytest
 from learned_schedulers import methods as registry
 from learned_schedulers.bench import budgets, stored
 from learned_schedulers.bench.budgets import Limit, Spent, spend
-from learned_schedulers.bench.elsewhere import graphs_of
-from learned_schedulers.bench.graphs import GraphEntrant
+from learned_schedulers.bench.graphs import GraphEntrant, entrant
 from learned_schedulers.bench.instances import instances
 from learned_schedulers.bench.kinds import Instance
-from learned_schedulers.bench.peers import entrant, peers
+from learned_schedulers.bench.peers import peers
 from learned_schedulers.bench.results import over_bound, standing
 from learned_schedulers.bench.running import of_method, over_runs, run
 from learned_schedulers.bench.stored import Stored, run_of
@@ -27,7 +26,7 @@ from learned_schedulers.graphs.methods import Budget, Proposals
 
 PUBLISHED = Path(__file__).parents[2] / "reports/published/devices/results.csv"
 THOUSAND = Limit("evaluations", 1000)
-FEW = sorted(graphs_of("unseen_small", instances("unseen_small")), key=len)[:4]
+FEW = sorted(instances("unseen_small"), key=len)[:4]
 
 
 def published(method: str, target: str, baseline: str) -> pd.Series:
@@ -43,7 +42,7 @@ def published(method: str, target: str, baseline: str) -> pd.Series:
 @pytest.mark.parametrize("name", ["heft", "list_scheduling"])
 def test_numbers_are_those_of_the_laboratory(name: str, target: str) -> None:
     """With their intervals; other code computed them from tables."""
-    result = run(of_method(entrant(name, "unseen_real"), THOUSAND), instances("unseen_real"), target, [0])
+    result = run(of_method(entrant(name), THOUSAND), instances("unseen_real"), target, [0])
     assert not result.failures and over_runs(result, THOUSAND) == 0
     expected = published(name, target, "list_scheduling")
     stands = standing("unseen_real", target, result)
@@ -59,15 +58,13 @@ def test_numbers_are_those_of_the_laboratory(name: str, target: str) -> None:
 
 def test_every_instance_is_announced() -> None:
     numbers = []
-    source = of_method(entrant("list_scheduling", "unseen_real"), THOUSAND)
+    source = of_method(entrant("list_scheduling"), THOUSAND)
     run(source, FEW, "pcie", [0, 1], lambda number, total: numbers.append((number, total)))
     assert numbers == [(number, 8) for number in range(1, 9)]
 
 
 def test_the_same_seed_gives_the_same_costs() -> None:
-    first, again = (
-        run(of_method(entrant("random_valid", "unseen_real"), THOUSAND), FEW, "pcie", [0, 1]) for _ in range(2)
-    )
+    first, again = (run(of_method(entrant("random_valid"), THOUSAND), FEW, "pcie", [0, 1]) for _ in range(2))
     assert first.costs == again.costs and first.costs[0] != first.costs[1]
 
 
@@ -228,47 +225,45 @@ def test_arrays_that_the_judge_reads_are_read_only(target: str) -> None:
 @pytest.mark.slow
 def test_a_method_that_ignores_the_memory_has_no_schedule_that_fits() -> None:
     for instance in instances("placement_unseen"):
-        source = of_method(entrant("list_scheduling", "unseen_real"), THOUSAND)
+        source = of_method(entrant("list_scheduling"), THOUSAND)
         result = run(source, [instance], "pcie", [0])
         if result.failures:
             break
     assert result.costs == [[None]] and result.failures[0].status == "no schedule fits"
-    placed = run(of_method(entrant("placed_list", "unseen_real"), THOUSAND), [instance], "pcie", [0])
+    placed = run(of_method(entrant("placed_list"), THOUSAND), [instance], "pcie", [0])
     assert placed.costs[0][0] is not None and not placed.failures
 
 
 def test_peers_begin_with_the_baseline() -> None:
     assert [peer.name for peer in peers("heft, metis", "unseen_real")] == ["list_scheduling", "heft", "metis"]
     assert [peer.name for peer in peers("", "placement_unseen")] == ["placed_list"]
-    assert [peer.name for peer in peers("", "blocks_unseen")] == ["gcc"]
-    assert [peer.name for peer in peers("", "fused_unseen")] == ["separate"]
     assert {"go", "gflownet"} <= {peer.name for peer in peers("all", "unseen_real")}
     with pytest.raises(ValueError, match="no method 'hefty'"):
         peers("hefty", "unseen_real")
     with pytest.raises(ValueError, match="'expert' needs expert, which `compare` does not have"):
-        entrant("expert", "unseen_real")
+        entrant("expert")
 
 
 def test_a_stored_run_is_taken_and_a_damaged_one_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few: tuple[Instance, ...] = tuple(FEW)
-    before, earlier = run_of(entrant("random_valid", "unseen_real"), few, "pcie", THOUSAND, [0], tmp_path)
+    before, earlier = run_of(entrant("random_valid"), few, "pcie", THOUSAND, [0], tmp_path)
     assert earlier is None
     [path] = tmp_path.iterdir()
     monkeypatch.setattr(stored, "run", lambda *arguments: pytest.fail("it is stored"))
-    again = run_of(entrant("random_valid", "unseen_real"), few, "pcie", THOUSAND, [0], tmp_path)
+    again = run_of(entrant("random_valid"), few, "pcie", THOUSAND, [0], tmp_path)
     assert again == (before, datetime.datetime.now(datetime.UTC).date())
     monkeypatch.undo()
     for other in (
-        lambda: run_of(entrant("random_valid", "unseen_real"), few, "nvlink", THOUSAND, [0], tmp_path),
-        lambda: run_of(entrant("random_valid", "unseen_real"), few, "pcie", Limit("evaluations", 999), [0], tmp_path),
-        lambda: run_of(entrant("random_valid", "unseen_real"), few, "pcie", THOUSAND, [1], tmp_path),
-        lambda: run_of(entrant("randomised_list", "unseen_real"), few, "pcie", THOUSAND, [0], tmp_path),
-        lambda: run_of(entrant("random_valid", "unseen_real"), few[:3], "pcie", THOUSAND, [0], tmp_path),
+        lambda: run_of(entrant("random_valid"), few, "nvlink", THOUSAND, [0], tmp_path),
+        lambda: run_of(entrant("random_valid"), few, "pcie", Limit("evaluations", 999), [0], tmp_path),
+        lambda: run_of(entrant("random_valid"), few, "pcie", THOUSAND, [1], tmp_path),
+        lambda: run_of(entrant("randomised_list"), few, "pcie", THOUSAND, [0], tmp_path),
+        lambda: run_of(entrant("random_valid"), few[:3], "pcie", THOUSAND, [0], tmp_path),
     ):
         files = len(list(tmp_path.iterdir()))
         other()
         assert len(list(tmp_path.iterdir())) == files + 1
     path.write_text("{")
-    again = run_of(entrant("random_valid", "unseen_real"), few, "pcie", THOUSAND, [0], tmp_path)
+    again = run_of(entrant("random_valid"), few, "pcie", THOUSAND, [0], tmp_path)
     assert again.run.costs == before.costs and again.earlier is None
     assert Stored.model_validate_json(path.read_text()).run.costs == before.costs

@@ -14,6 +14,7 @@ import onnx
 import pytest
 from typer.testing import CliRunner, Result
 
+from learned_schedulers.command import graph as verb
 from learned_schedulers.command.main import app
 from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.plans.sources import on_devices, read_file
@@ -154,6 +155,21 @@ def test_options_of_modules_alone(modules: Path) -> None:
     assert "leave out --loss" in refused(*words, "--training", "--loss", "sum", "--fuse")
 
 
+def test_inputs_count_as_memory_and_the_memory_that_is_given_is_told(modules: Path) -> None:
+    """Keys, values and queries that the caller keeps, 1.07 GB, and a result of that size."""
+    words = ("of_graph:Attention", "--input", "4,8,131072,64", "--devices", "2", "--moves", "0")
+    assert "needs 2.14748 GB for its inputs, result and weights, but a device has 1 GB" in (
+        refused(*words, "--memory", "1")
+    )
+    fitting = run(*words, "--memory", "3")
+    assert "2 devices of 3 GB" in fitting.stdout and re.search(r"2,147\.5 MB +1,073\.7 MB\n", fitting.stdout)
+
+
+def test_what_one_device_cannot_hold_is_refused_before_any_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verb, "trials", lambda *_: pytest.fail("a search"))
+    assert "needs 0.750378 GB for its inputs, result and weights" in refused(FILES / "bert_l-3_inference.json")
+
+
 def test_a_workload_is_scheduled_and_written(tmp_path: Path) -> None:
     split, trace, gantt = tmp_path / "new/split.json", tmp_path / "trace.json", tmp_path / "gantt.png"
     words = ("--devices", "5", "--link", "nvlink", "--moves", "200", "--memory", "8")
@@ -254,7 +270,12 @@ BAD = {
     "NaN": ([node(4, cpuLatency=float("nan"))], [], {}, r"\(id 4\): .*finite number; correct it"),
     "no such node": ([node(4)], [edge(4, 5)], {}, r"edge 4 -> 5: there is no node 5; correct the edge"),
     "too large": ([node(4, size=2e9)], [], {}, r"operation 4 needs 2 GB for .*a device has 1 GB; give more --memory"),
-    "too many": ([node(i, size=6e8) for i in range(9)], [], {}, r"its weights are 5.4 GB, .* more --devices"),
+    "too many": (
+        [node(i, size=6e8) for i in range(9)],
+        [],
+        {},
+        r"its weights and inputs are 5.4 GB.* more --devices",
+    ),
     "for CPUs": ([node(4, supportedOnFpga=False)], [], {}, r"node 4 only runs on CPUs"),
 }
 

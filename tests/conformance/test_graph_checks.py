@@ -11,11 +11,12 @@ import pytest
 
 from learned_schedulers.conformance import graphs
 from learned_schedulers.conformance.failures import failures_of
-from learned_schedulers.conformance.graph_problems import small
+from learned_schedulers.conformance.graph_problems import WIDE, problems, small
 from learned_schedulers.conformance.graphs import CHECKS, Candidate
 from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import Budget, Proposals
+from learned_schedulers.graphs.methods.rules.checking import faults
 from learned_schedulers.graphs.problems.problem import Problem
 
 Propose = Callable[[Problem, np.random.Generator, Budget], Any]
@@ -105,6 +106,19 @@ def test_a_bound_that_is_none_is_refused() -> None:
         return Proposals(proposals.orders, proposals.placements, stats={"bound": np.float64(1e9)})
 
     assert failed(candidate(bold)) == {"nothing_beats_the_optimum"}
+
+
+@pytest.mark.parametrize("bound", [np.float64(np.nan), np.array([1.0, np.nan]), "low", None])
+def test_stats_that_are_no_numbers_are_refused(bound: Any) -> None:
+    def unknown(problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
+        proposals = one_device_each(problem, rng, budget)
+        return Proposals(proposals.orders, proposals.placements, stats={"bound": bound})
+
+    proposals = unknown(problems()[WIDE], np.random.default_rng(0), Budget(4))
+    assert [fault.split(";")[1] for fault in faults(proposals, problems()[WIDE], Budget(4))] == [
+        " they must be numbers, and not NaN"
+    ]
+    assert "schedules_are_valid" in failed(candidate(unknown))
 
 
 def test_a_simulator_that_is_wrong_shows(monkeypatch: pytest.MonkeyPatch) -> None:

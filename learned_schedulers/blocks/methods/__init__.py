@@ -26,7 +26,6 @@ class Budget:
     """What a method may spend on each block. The defaults are the least."""
 
     evaluations: int = 1  # orders that it times
-    states: int = 1  # beginnings of orders that it visits
     nodes: int = 1  # of a search tree that it visits
     seconds: float = 0.0  # deterministic: a solver's measure of its own work
 
@@ -134,3 +133,5 @@ def faults(problems: Problems, solution: object, may_violate: Collection[str] = 
             yield f"an order of {decoder!r} breaks a dependency: i must come before k where precedes[block, i, k]"
     if wrong := [name for name, values in solution.stats.items() if np.shape(values) != (size,)]:
         yield f"the stats {wrong[0]!r} must have a value for each of {size} blocks"
+    elif wrong := [name for name, values in solution.stats.items() if registry.not_numbers(np.asarray(values)[solved])]:
+        yield f"the stats {wrong[0]!r} of blocks that are ok must be numbers, and not NaN"

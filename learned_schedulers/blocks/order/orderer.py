@@ -29,6 +29,7 @@ from learned_schedulers.blocks.read.document import Fault
 from learned_schedulers.blocks.read.forms import Forms
 from learned_schedulers.blocks.read.leaks import masked
 from learned_schedulers.blocks.read.terminators import Terminator
+from learned_schedulers.public import checked
 
 UNKNOWN = -1  # cycles
 _chip = cache(Chip)
@@ -66,6 +67,7 @@ class Ordered(NamedTuple):
 class Orderer:
     """Orders blocks for one processor by one method. It learns forms of instructions as they come; no threads."""
 
+    @checked
     def __init__(
         self,
         by: By,
@@ -104,6 +106,8 @@ class Orderer:
         calls. A block of more than 64 instructions is ordered in parts of 64. Raises ValueError for a block that is
         not made of whole instructions.
         """
+        if isinstance(codes, str | bytes) or not all(isinstance(code, bytes) for code in codes):
+            raise ValueError("blocks are a list of bytes, the machine code of each; write bytes.fromhex('4889d8')")
         if marks is not None and self.target in FUSING and self.by != "random_legal":
             marks = [mark.translate(_PINNED) for mark in marks]
         parts, part_marks, owner = self._parts(codes, marks)

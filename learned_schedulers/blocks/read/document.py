@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from learned_schedulers.blocks.read.terminators import Terminator
 
@@ -25,6 +25,7 @@ class Fault(NamedTuple):
     remedy: str
 
 
+@runtime_checkable
 class Blocks(Protocol):
     """The blocks of a file that has been read. Reading raises Unreadable for a file of another form."""
 
@@ -39,6 +40,7 @@ class Blocks(Protocol):
         ...
 
 
+@runtime_checkable
 class Document(Blocks, Protocol):
     """A file that can be written again."""
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from learned_schedulers.graphs.devices.simulator import run
+from learned_schedulers.graphs.devices.simulator import released, run
 from learned_schedulers.graphs.problems.problem import GraphArrays, Problem
 from learned_schedulers.kernel_arrays import read_only
 
@@ -60,7 +60,7 @@ def evaluated(problem: Problem, orders: np.ndarray, placements: np.ndarray) -> E
     parts = _Parts(problem.parts.owners, problem.parts.sizes, readers.offsets, readers.targets, problem.parts.lasting)
     needs = read_only((parts, problem.weights, (problem.shared.weights, problem.shared.sizes)))
     peaks = np.zeros((len(placements), problem.devices))
-    _peaks(graph, *needs, problem.same_time, placements, ends, peaks)
+    _peaks(graph, *needs, placements, ends, peaks)
     return Evaluated(orders, placements, ends.max(1, initial=0.0), ends, peaks, problem.memory)
 
 
@@ -80,7 +80,6 @@ def _peaks(
     parts: _Parts,
     weights: np.ndarray,
     shared: tuple[np.ndarray, np.ndarray],
-    same_time: float,
     placements: np.ndarray,
     ends: np.ndarray,
     peaks: np.ndarray,
@@ -134,7 +133,7 @@ def _peaks(
             changes[count], devices[count] = -sizes[part], placement[i]
             count += 1
         # Memory freed at a time is available at that time: ends come before begins, and the sort is stable.
-        times[:count] *= same_time
+        times[:count] = released(begins[:count], times[:count])
         times[count : 2 * count] = begins[:count]
         changes[count : 2 * count] = -changes[:count]
         devices[count : 2 * count] = devices[:count]

@@ -16,6 +16,8 @@ from numba import njit
 from learned_schedulers.graphs.problems.problem import GraphArrays, Problem
 from learned_schedulers.kernel_arrays import read_only
 
+_SAME_TIME = 1 - 1e-12  # ratio of times that differ by rounding alone
+
 
 def makespans(problem: Problem, orders: np.ndarray, placements: np.ndarray) -> np.ndarray:
     """Seconds of S schedules, (S,).
@@ -161,15 +163,30 @@ def residencies(problem: Problem, order: np.ndarray, placement: np.ndarray) -> R
     np.maximum.at(weight_ends, number, ends[shared.readers[sent]])
     return Residencies(
         begins=np.r_[begins[owners], ends[owners[copied]], np.zeros(len(weights))],
-        ends=np.r_[last_needed, copy_ends, weight_ends] * problem.same_time,
+        ends=np.r_[last_needed, copy_ends, weight_ends],
         sizes=np.r_[parts.sizes, parts.sizes[copied], shared.sizes[sent][first]],
         devices=np.r_[placement[owners], copies % m, weights % m].astype(np.int64),
     )
 
 
+@njit(cache=True, nogil=True)
+def released(begins: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """When R stays end, for the order of events: an end that only rounding puts behind a begin comes before it, (R,).
+
+    Times are sums of the same run times in other sequences, equal up to rounding where they are equal in fact. A stay
+    that takes time is there when it begins, however short it is.
+    """
+    releases = ends.copy()
+    for k in range(len(ends)):
+        if ends[k] > begins[k]:
+            releases[k] = max(ends[k] * _SAME_TIME, np.nextafter(begins[k], np.inf))
+    return releases
+
+
 def _most(results: Residencies, m: int) -> np.ndarray:
     """The largest sum of sizes at a time on each device, (m,). Memory freed at a time is available at that time."""
-    times = np.r_[results.ends, results.begins]  # lexsort is stable: of equal times, ends come first
+    releases = released(results.begins, results.ends)
+    times = np.r_[releases, results.begins]  # lexsort is stable: of equal times, ends come first
     changes = np.r_[-results.sizes, results.sizes]
     devices = np.r_[results.devices, results.devices]
     by_time = np.lexsort((times, devices))

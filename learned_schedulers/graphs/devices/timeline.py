@@ -55,7 +55,8 @@ def timeline(problem: Problem, order: np.ndarray, placement: np.ndarray) -> Time
 def usage(problem: Problem, order: np.ndarray, placement: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     """Memory use: for each device the seconds at which it changes, ascending, and the bytes from then on.
 
-    The first time is second 0, when the weights of the device's operations are in its memory.
+    The first time is second 0, when the weights of the device's operations are in its memory. Times are as simulated:
+    where rounding puts an end behind the begin that waits for it, both count between the two (`peaks` does not).
     """
     results = residencies(problem, order, placement)
     weights = np.bincount(placement, problem.weights, problem.devices)

@@ -140,7 +140,9 @@ def _settled(problem: Problem, results: Sequence[Trial]) -> Trial | None:
 
 
 def chosen(trials: Sequence[Trial], by: By = "classical") -> Trial:
-    """The first trial with the least makespan; if `by` names a network, the network's trial.
+    """The first trial with the least makespan, up to rounding; if `by` names a network, the network's trial.
+
+    So a single device runs the program's order, where this fits its memory.
 
     Raises ValueError if the network has no schedule.
     """
@@ -149,15 +151,23 @@ def chosen(trials: Sequence[Trial], by: By = "classical") -> Trial:
         if trial.order is None:
             raise ValueError(f"{NETWORKS[by]} has no schedule: {trial.message}; leave out --by {by}")
         return trial
-    return min(trials, key=lambda trial: trial.seconds)
+    least = min(trial.seconds for trial in trials)
+    return next(trial for trial in trials if trial.seconds <= least * _SETTLED)
 
 
-def check_fits(problem: Problem, names: Sequence[str], groups: np.ndarray | None, trials: Sequence[Trial]) -> None:
-    """Raise ValueError, with the proof where there is one, if no method has a schedule."""
-    if all(trial.order is None for trial in trials):
+def check_fits(
+    problem: Problem, names: Sequence[str], groups: np.ndarray | None, trials: Sequence[Trial] | None = None
+) -> None:
+    """Raise ValueError if it is proven that no schedule fits the memory; or if no method has one.
+
+    trials: of all methods; None: before any search.
+    """
+    without = trials is not None and all(trial.order is None for trial in trials)
+    if (trials is None or without) and (proof := why_nothing_can_fit(problem, names, groups)):
+        raise ValueError(proof)
+    if without:
         room = f"a device has {problem.memory / 1e9:.6g} GB; give more --memory or more --devices"
-        proof = why_nothing_can_fit(problem, names, groups)
-        raise ValueError(proof or f"no schedule that fits the memory was found: {room}")
+        raise ValueError(f"no schedule that fits the memory was found: {room}")
 
 
 def _lack_of_one(problem: Problem) -> str:
@@ -216,16 +226,22 @@ def united(problem: Problem, placement: np.ndarray, groups: np.ndarray) -> np.nd
 
 def why_nothing_can_fit(problem: Problem, names: Sequence[str], groups: np.ndarray | None = None) -> str | None:
     """A message that proves that no schedule fits the memory; None where this is not proven."""
-    groups = np.arange(len(problem)) if groups is None else groups
-    children = problem.children
-    read = np.bincount(children.targets, problem.sizes[children.sources], len(problem))
-    least = np.bincount(groups, problem.weights)[groups] + read + problem.sizes
+    n, parts, shared = len(problem), problem.parts, problem.shared
+    groups = np.arange(n) if groups is None else groups
+    apart = groups[shared.readers] != groups[shared.firsts]  # otherwise they are among the weights of the group
+    least = (
+        np.bincount(groups, problem.weights)[groups]
+        + np.bincount(shared.readers[apart], shared.sizes[apart], n)
+        + np.bincount(parts.readers.targets, parts.sizes[parts.readers.sources], n)
+        + np.bincount(parts.owners, parts.sizes, n)
+    ) * (problem.seconds > 0)  # what takes no time holds nothing meanwhile
     device_memory = f"a device has {problem.memory / 1e9:.6g} GB"
-    i = int(least.argmax())
-    if least[i] > problem.memory:
+    i = int(least.argmax()) if n else 0
+    if n and least[i] > problem.memory:
         need = f"operation {printable(names[i])} needs {least[i] / 1e9:.6g} GB for its inputs, result and weights"
         return f"{need}, but {device_memory}; give more --memory"
     total, room = problem.weights.sum(), problem.memory * problem.devices
     if total > room:
-        return f"its weights are {total / 1e9:.6g} GB, but {device_memory}; give more --memory or more --devices"
+        need = f"its weights and inputs are {total / 1e9:.6g} GB"
+        return f"{need}, but {device_memory}; give more --memory or more --devices"
     return None

@@ -110,9 +110,15 @@ def call_of(forward: Callable[..., Any], inputs: Sequence[Any], keywords: Mappin
         else:
             raise NotPlaceable(
                 f"the input {name} is a {type(leaf).__name__}: pass tensors, numbers, text and containers"
+                f"{cache_hint(leaf)}"
             )
     tensors = tuple(paths[k][1] for k in firsts.values())
     return Call(CallForm(names, tuple(leaves), structure), tensors)
+
+
+def cache_hint(value: object) -> str:
+    """How transformers leave their cache out, if the value is one."""
+    return "; a transformer has no cache with use_cache=False" if type(value).__name__.endswith("Cache") else ""
 
 
 def bound(forward: Callable[..., Any], arguments: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from learned_schedulers.graphs.plans.sources import Nodes, Source
-from learned_schedulers.graphs.problems.problem import Edges, Parts, SharedWeights
+from learned_schedulers.graphs.problems.problem import Edges, Inputs, Parts, SharedWeights
 from learned_schedulers.graphs.read.graph import Graph, Operations, graph
 from learned_schedulers.graphs.read.joins.recognised import Joins
 
@@ -39,6 +39,7 @@ def joined(source: Source, joins: Joins, kinds: Mapping[str, str], constants: in
         types=tuple(new_types) if source.types else (),
         notes=(*source.notes, *_notes(source, joins, kinds, constants)),
         shared=shared,
+        inputs=_inputs_of(source.inputs, places),
         results=None if source.results is None else _parts_of(source.results, source.graph, joins, places),
         nodes=Nodes(source.names, source.ids, places.of),
     )
@@ -153,7 +154,16 @@ def _shared_of(shared: SharedWeights, kept_bytes: np.ndarray, places: _Places) -
         moved = min(sizes[weight], int(kept_bytes[first[weight]]))  # of a weight that was first read in part, the part
         kept_bytes[first[weight]] -= moved
         kept_bytes[min(numbers)] += moved
-    return SharedWeights.of((sorted(readers[weight]), sizes[weight]) for weight in readers), kept_bytes
+    tensors = ((sorted(numbers), sizes[weight]) for weight, numbers in readers.items())
+    return SharedWeights.of(tensors, bool(shared.sent.all())), kept_bytes
+
+
+def _inputs_of(inputs: Inputs | None, places: _Places) -> Inputs | None:
+    if inputs is None:
+        return None
+    kept_bytes = np.bincount(places.of, inputs.kept_bytes, len(places.exits)).astype(np.int64)
+    shared, kept_bytes = _shared_of(inputs.shared, kept_bytes, places)
+    return Inputs(kept_bytes, shared)
 
 
 def _notes(source: Source, joins: Joins, kinds: Mapping[str, str], constants: int) -> Iterator[str]:

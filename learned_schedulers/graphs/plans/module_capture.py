@@ -27,10 +27,11 @@ from torch._functorch.aot_autograd import (
 from torch._subclasses import FakeTensor, FakeTensorMode
 from torch.utils import _pytree as pytree
 
-from learned_schedulers.graphs.plans.call_form import PLAIN, Call, NotPlaceable, bound, with_dataclasses
+from learned_schedulers.graphs.plans.call_form import PLAIN, Call, NotPlaceable, bound, cache_hint, with_dataclasses
 from learned_schedulers.graphs.plans.call_log import CallLog, Event, no_fast_paths
 from learned_schedulers.graphs.plans.module_state import difference, empty_caches, state_of, weights_of
 from learned_schedulers.graphs.read.export import computes, kind_of
+from learned_schedulers.graphs.read.fx_nodes import is_backward
 from learned_schedulers.graphs.read.whole_operators import WholeOperators
 
 CONTROL_FLOW = (
@@ -104,6 +105,7 @@ class Recorded(nn.Module):
             if not isinstance(leaf, (Part, *PLAIN)):
                 raise NotPlaceable(
                     f"forward returns a {type(leaf).__name__}: return tensors, plain values and containers"
+                    f"{cache_hint(leaf)}"
                 )
         self._assigned = {name: part(after[name]).number for name in after if after[name] is not before[name]}
         for name in self._assigned:
@@ -192,11 +194,6 @@ def _mutated(graph: fx.Graph) -> list[Any]:
     """Descriptors of inputs and weights that change in place."""
     (output,) = (node for node in graph.nodes if node.op == "output")
     return [part.mutated_input for part in output.meta["desc"] if isinstance(part, InputMutationAOTOutput)]
-
-
-def is_backward(node: fx.Node) -> bool:
-    """Whether a node computes gradients."""
-    return str(node.meta.get("partitioner_tag", "")).endswith("backward")
 
 
 def on_device(module: nn.Module, device: str, gradients: bool = True) -> nn.Module:

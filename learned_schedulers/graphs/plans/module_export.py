@@ -1,7 +1,8 @@
 """A user's torch module -> its graph: built without weights where that is possible.
 
-First on the meta device; then of fake tensors, whose device is the CPU; then with real weights, where memory allows,
-for constructors and constants whose values matter (`.item()`, quantised weights). Forward is never computed.
+First on the meta device; then of fake tensors, whose device is the CPU, where torch.autocast casts; then with real
+weights, where memory allows, for constructors and constants whose values matter (`.item()`, quantised weights).
+Forward is never computed.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import logging
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager, nullcontext, redirect_stderr
 from dataclasses import replace
 from functools import partial
@@ -19,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, fx
 from torch._subclasses import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils import _pytree as pytree
@@ -30,14 +32,16 @@ from learned_schedulers.graphs.plans.joined import joined
 from learned_schedulers.graphs.plans.module_words import Input, arguments_of, constructor_of, drawn, imported, input_of
 from learned_schedulers.graphs.plans.sources import Source
 from learned_schedulers.graphs.plans.torch_errors import cause_and_remedy
+from learned_schedulers.graphs.read.any_device import as_on_any_device
 from learned_schedulers.graphs.read.export import Traced, Way, graph_of_fx, traced
 from learned_schedulers.graphs.read.fx_nodes import computes
 from learned_schedulers.graphs.read.fx_steps import KINDS, fixed_nodes, numbered, steps_of
 from learned_schedulers.graphs.read.joins.recognised import recognised
 from learned_schedulers.graphs.read.losses import loss_of
 from learned_schedulers.graphs.read.module_memory import Optimiser, memory_of
-from learned_schedulers.graphs.read.node_costs import UNKNOWN_STEPS, Prices
+from learned_schedulers.graphs.read.node_costs import HOW_PRICED, Prices, with_parts
 from learned_schedulers.graphs.read.own_costs import read_costs
+from learned_schedulers.graphs.read.recomputed import is_anew
 
 _UNFIT = "this torchvision was built for another torch: install both from one place, both for CPUs or both for GPUs"
 _PACKAGES = ("torchvision", "timm", "transformers")
@@ -72,10 +76,10 @@ def export_module(
     trace = _exported(named, inputs, "training" if training else "forward", way, _first)
     own_costs = {} if costs is None else read_costs(costs)
     prices = Prices(own_costs, in_parts)
-    source = source_of(named, trace, prices, optimizer)
     if eager or in_parts or training:
-        return source
+        return source_of(named, trace, prices, optimizer)
     fixed, numbers = fixed_nodes(trace.nodes), numbered(trace.nodes)
+    source = source_of(named, trace, prices, optimizer, fixed)
     constants = frozenset(number for node, number in numbers.items() if node in fixed)
     joins = recognised(steps_of(trace.nodes, prices, fixed), constants, attention)
     return joined(source, joins, KINDS, len(constants))
@@ -112,8 +116,14 @@ def _exported(
         raise ValueError(f"{named}: torch cannot export it: {reason}") from error
 
 
-def source_of(named: str, trace: Traced, prices: Prices, optimizer: Optimiser = "sgd") -> Source:
-    """The graph of a traced module, and what was assumed."""
+def source_of(
+    named: str,
+    trace: Traced,
+    prices: Prices,
+    optimizer: Optimiser = "sgd",
+    fixed: Set[fx.Node] = frozenset(),
+) -> Source:
+    """The graph of a traced module, and what was assumed. fixed: nodes that cost nothing, because they never change."""
     name = constructor_of(named).name
     variant = "forward" if trace.loss is None else "training"
     graph = graph_of_fx(trace.nodes, name, name, variant, prices=prices)
@@ -123,27 +133,28 @@ def source_of(named: str, trace: Traced, prices: Prices, optimizer: Optimiser = 
         replace(graph, bytes_kept=graph.bytes_kept + memory.states),
         tuple(f"{layer or name} ({kind})" for layer, kind in zip(graph.layers, graph.kinds, strict=True)),
         np.arange(len(graph)),
-        unpriced=prices.unpriced(trace.nodes),
+        unpriced=prices.unpriced(trace.nodes, fixed),
         types=tuple(prices.number_type(node) for node in nodes),
-        notes=tuple(_notes(trace, graph.kinds, prices)),
+        notes=tuple(_notes(trace, prices, fixed)),
         shared=memory.shared,
         results=memory.results,
+        inputs=memory.inputs,
         gradients=memory.gradients,
     )
 
 
-def _notes(trace: Traced, kinds: Sequence[str], prices: Prices) -> Iterator[str]:
+def _notes(trace: Traced, prices: Prices, fixed: Set[fx.Node]) -> Iterator[str]:
     """Sentences about what was assumed."""
-    if guessed := prices.guessed(trace.nodes):
+    if guessed := prices.guessed(trace.nodes, fixed):
         listed = ", ".join(f"{name} {flops:,.0f} FLOPs" for name, flops in sorted(guessed.items()))
         yield f"priced without a formula: {listed} in all; --costs FILE gives them your formulas"
     if trace.loss is not None:
         yield f"loss of the training step: {trace.loss} (--loss chooses another)"
-    if "cond" in kinds:
-        yield f"torch.cond ({kinds.count('cond')}) is priced as its more expensive branch"
-    for kind in sorted(UNKNOWN_STEPS & set(kinds)):
+    if anew := sum(computes(node) and is_anew(node) for node in trace.nodes.nodes):
+        yield f"torch.utils.checkpoint: {anew} operations are computed anew for gradients, instead of kept"
+    for kind, count in sorted(Counter(with_parts(trace.nodes)).items()):
         yield (
-            f"{kind} ({kinds.count(kind)}) is priced as a single step, because the number of steps depends on data; "
+            f"torch's {kind} ({count}) is priced as {HOW_PRICED.get(kind, 'a single run of what is in it')}; "
             f"--costs FILE with an entry higher_order::{kind} gives it your price"
         )
 
@@ -179,20 +190,24 @@ def _first(make: Callable[[], Any], entries: Sequence[Input], variant: str, way:
         with redirect_stderr(StringIO()):  # torch prints the graph of a trace that fails
             return traced(module, positional, variant, way, keywords)
 
-    try:
-        with torch.device("meta"):
-            return attempt(nullcontext())
-    except ImportError:
-        raise
-    except Exception as error:
-        first = error
-    try:
-        with FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv()):
-            return attempt(nullcontext())
-    except Exception as error:
-        if (type(error), str(error)) == (type(first), str(first)):
+    with as_on_any_device() as regions:
+        try:
+            with torch.device("meta"):
+                trace = attempt(nullcontext())
+            if not regions:
+                return trace
+            first: Exception = ValueError("torch.autocast casts nothing on the meta device")
+        except ImportError:
             raise
-    return attempt(_FreeMemory())
+        except Exception as error:
+            first = error
+        try:
+            with FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv()):
+                return attempt(nullcontext())
+        except Exception as error:
+            if (type(error), str(error)) == (type(first), str(first)):
+                raise
+        return attempt(_FreeMemory())
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from torch.utils import _pytree as pytree
 
 from learned_schedulers.graphs.plans.optimizer_steps import add_steps
 from learned_schedulers.graphs.plans.random_draws import Draws
+from learned_schedulers.graphs.plans.strides import Restrided, restrided
 from learned_schedulers.graphs.read.export import Traced
 from learned_schedulers.graphs.read.fx_nodes import computes, has_result, kind_of, value_of
 from learned_schedulers.graphs.read.module_memory import Optimiser
@@ -114,6 +115,7 @@ class Operations:
                 self.owners[node] = self.owners[node.all_input_nodes[0]]
             else:
                 self.instructions[node].run(self.fixed)
+                self._restride(node, self.instructions[node], self.fixed)
 
     def _instruction(self, node: fx.Node) -> Instruction:
         keywords = {name: self._argument(value) for name, value in node.kwargs.items()}
@@ -141,17 +143,22 @@ class Operations:
                 node = self.nodes[instruction.node]
                 if instruction.node in computed:
                     instruction = self._run_seeded(node, instruction, values)
-                    if (restrided := _Restrided(instruction.function, value_of(node))).differs(
-                        values[instruction.node]
-                    ):
-                        instruction = self.instructions[node] = instruction._replace(function=restrided)
-                        values[instruction.node] = restrided.of(values[instruction.node])
-                    forms.append(form_of(values[instruction.node]))
                 else:
                     instruction.run(values)
+                self._restride(node, instruction, values)
+                if instruction.node in computed:
+                    forms.append(form_of(values[instruction.node]))
                 for number in numbers:
                     values[number] = None
         return forms
+
+    def _restride(self, node: fx.Node, instruction: Instruction, values: Values) -> None:
+        """Give a result the strides that the trace has, now and in each further run."""
+        result, expected = values[instruction.node], value_of(node)
+        values[instruction.node] = restrided(result, expected)
+        if values[instruction.node] is not result:
+            function = Restrided(instruction.function, expected)
+            self.instructions[node] = instruction._replace(function=function)
 
     def _run_seeded(self, node: fx.Node, instruction: Instruction, values: Values) -> Instruction:
         """Run an operation the first time; the instruction with a seed, if it draws random numbers."""
@@ -213,44 +220,6 @@ def form_of(result: Any) -> ResultForm:
         size = begin + leaf.numel() * leaf.element_size()
         forms.append(Form(tuple(leaf.shape), tuple(strides), leaf.dtype, begin, size))
     return ResultForm(tuple(forms), structure, size)
-
-
-class _Restrided:
-    """A function whose tensors get the strides that the trace has: views of them are computed for these."""
-
-    def __init__(self, function: Callable[..., Any], expected: Any) -> None:
-        self._function = function
-        self._expected = [leaf for leaf in pytree.tree_leaves(expected) if isinstance(leaf, Tensor)]
-
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
-        return self.of(self._function(*args, **keywords))
-
-    def differs(self, result: Any) -> bool:
-        """Whether a result has other strides."""
-        tensors = [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, Tensor)]
-        pairs = zip(tensors, self._expected, strict=False)
-        return any(_strides(tensor) != _strides(expected) for tensor, expected in pairs)
-
-    def of(self, result: Any) -> Any:
-        """The result with the expected strides."""
-        expected = iter(self._expected)
-
-        def copy(tensor: Tensor) -> Tensor:
-            like = next(expected)
-            if _strides(tensor) == _strides(like):
-                return tensor
-            return torch.empty_strided(like.shape, like.stride(), dtype=tensor.dtype, device=tensor.device).copy_(
-                tensor
-            )
-
-        return pytree.tree_map_only(Tensor, copy, result)
-
-
-def _strides(tensor: Tensor) -> list[int]:
-    """Of dimensions that have several elements; of the others they mean nothing."""
-    if not tensor.numel():
-        return []
-    return [stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if size > 1]
 
 
 def _matters(node: fx.Node) -> bool:

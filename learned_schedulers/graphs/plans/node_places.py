@@ -72,10 +72,11 @@ def check_placement(placement: np.ndarray, operations: int, devices: int, traini
             f"the placement has {len(placement)} operations, but the module has {operations}: {mode}place this module, "
             "with inputs of these shapes"
         )
+    if placement.ndim != 1 or placement.dtype.kind not in "iu":
+        raise NotPlaceable(f"the placement is {placement.dtype} {placement.shape}; it must be one list of integers")
     if len(placement) and not 0 <= placement.min() <= placement.max() < devices:
-        raise NotPlaceable(
-            f"the placement uses device {placement.max()}, but only {devices} devices are given: name them all"
-        )
+        wrong = placement.min() if placement.min() < 0 else placement.max()
+        raise NotPlaceable(f"the placement uses device {wrong}, but only {devices} devices are given: name them all")
 
 
 def of_file(split: Path, name: str, kinds: Sequence[str]) -> np.ndarray:

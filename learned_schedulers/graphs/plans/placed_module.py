@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 from torch import Tensor, fx, nn
+from torch._dynamo import OptimizedModule
 from torch._export.utils import _compiling_state_context  # as torch.export traces
 
 from learned_schedulers.graphs.plans.call_form import Call, NotPlaceable, call_of
@@ -38,9 +39,11 @@ from learned_schedulers.graphs.plans.node_places import check_placement, of_file
 from learned_schedulers.graphs.plans.overlapping import check_memory, move
 from learned_schedulers.graphs.plans.placed_run import PlacedRun
 from learned_schedulers.graphs.plans.rehearsal import check_calls
-from learned_schedulers.graphs.plans.torch_errors import needs_values
+from learned_schedulers.graphs.plans.torch_errors import needs_values, placing_remedy
+from learned_schedulers.graphs.read.any_device import as_on_any_device
 from learned_schedulers.graphs.read.export import kind_of
 from learned_schedulers.graphs.read.workloads import WorkloadError
+from learned_schedulers.public import checked
 
 Result = TypeVar("Result")
 _PLAIN_CAPTURES = ("meta", "cpu")  # where a call without gradients is captured: as `graph` does, or else
@@ -54,12 +57,13 @@ class PlacedModule:
     strides of tensors, all plain values, modes, attributes. Random numbers and autocast are refused.
     """
 
+    @checked
     def __init__(
         self,
         module: nn.Module,
         inputs: Sequence[Any],
         placement: np.ndarray | Path,
-        devices: Sequence[str],
+        devices: Sequence[str | torch.device],
         keywords: Mapping[str, Any] | None = None,
     ) -> None:
         """inputs, keywords: an example of a call; placement: (n,) device of each operation, from 0 on, or a split file.
@@ -77,25 +81,24 @@ class PlacedModule:
         _check_module(module, self._settings)
         call = call_of(module.forward, inputs, keywords or {})
         self._form = call.form
-        # Kinds of the operations that the placement numbers, and whether forward is captured as torch.export does it.
-        self._kinds, self._exported = _kinds(module, call)
-        if self._exported:
-            check_exported(module, call)
+        self._kinds = _kinds(module, call)  # of the operations that the placement numbers
+        self._exported = False  # whether forward runs as it is exported
         if isinstance(placement, Path):
             placement = of_file(placement, type(module).__name__, self._kinds)
         check_placement(placement, len(self._kinds), len(devices), module.training)
         self._placement = placement.tolist()
         with torch.no_grad():
-            self._captured(call)
+            self._first_captured(call)
         move(module, {name: self.devices[number] for name, number in self._homes.items()})
 
     @classmethod
+    @checked
     def of_split(
         cls,
         module: nn.Module,
         inputs: Sequence[Any],
         split: str | Path,
-        devices: Sequence[str],
+        devices: Sequence[str | torch.device],
         keywords: Mapping[str, Any] | None = None,
     ) -> PlacedModule:
         """By a file of `graph --split`. Raises NotPlaceable for a file that is not a split of this module."""
@@ -119,6 +122,20 @@ class PlacedModule:
             path, _, attribute = name.rpartition(".")
             setattr(self.module.get_submodule(path), attribute, tensor)
         return result
+
+    def _first_captured(self, call: Call) -> None:
+        """Capture the usual forward; if that asks for values of tensors (is a mask empty?), the exported one."""
+        try:
+            self._captured(call)
+        except NotPlaceable as refusal:
+            if not needs_values(refusal.__cause__):
+                raise
+            self._exported = True
+            try:
+                self._captured(call)
+            except NotPlaceable:
+                raise refusal from refusal.__cause__
+            check_exported(self.module, call)
 
     def _captured(self, call: Call) -> Captured:
         """The capture for what requires gradients in this call."""
@@ -158,7 +175,7 @@ class PlacedModule:
             raise NotPlaceable(f"{place} is not what it was when the module was placed: set it back, or place it anew")
 
 
-def _device(name: str) -> torch.device:
+def _device(name: str | torch.device) -> torch.device:
     """A device that can compute. Raises NotPlaceable that names it otherwise."""
     try:
         if torch.empty(0, device=name).is_meta:
@@ -173,30 +190,28 @@ def operation_kinds(
     module: nn.Module, inputs: Sequence[Any], keywords: Mapping[str, Any] | None = None
 ) -> tuple[str, ...]:
     """Names of the aten operations that a placement numbers, for an example of a call. Raises as PlacedModule does."""
-    return _kinds(module, call_of(module.forward, inputs, keywords or {}))[0]
+    return _kinds(module, call_of(module.forward, inputs, keywords or {}))
 
 
-def _kinds(module: nn.Module, call: Call) -> tuple[tuple[str, ...], bool]:
-    """The operations as `graph` lists them: on the meta device if that is possible, of weights without gradients.
+def _kinds(module: nn.Module, call: Call) -> tuple[str, ...]:
+    """The operations as `graph` lists them: of forward while it is exported, on the meta device if that is possible.
 
-    Where forward asks for values of tensors, such as whether a mask is empty, but not while it is exported, the graph
-    is that of the export; the second result says so.
+    Of weights without gradients. Some forwards are not exported, and have the operations of a usual call.
     """
-
-    def kinds() -> tuple[str, ...]:
-        graph = _first(partial(plain_graph, module, call, device) for device in _PLAIN_CAPTURES)
-        return tuple(map(kind_of, operations_of(graph)))
-
-    try:
-        return kinds(), False
-    except NotPlaceable as refusal:
-        if not needs_values(refusal.__cause__):
-            raise
+    with as_on_any_device() as regions:
         try:
             with _compiling_state_context():
-                return kinds(), True
+                kinds = _plain_kinds(module, call)
         except NotPlaceable:
-            raise refusal from refusal.__cause__
+            kinds = _plain_kinds(module, call)
+    if regions:
+        raise NotPlaceable(f"forward uses torch.autocast to {regions[0]}, which depends on the device: cast in forward")
+    return kinds
+
+
+def _plain_kinds(module: nn.Module, call: Call) -> tuple[str, ...]:
+    graph = _first(partial(plain_graph, module, call, device) for device in _PLAIN_CAPTURES)
+    return tuple(map(kind_of, operations_of(graph)))
 
 
 def _first(attempts: Iterable[Callable[[], Result]]) -> Result:
@@ -213,13 +228,7 @@ def _first(attempts: Iterable[Callable[[], Result]]) -> Result:
         except NotPlaceable as error:
             refusals.append(error)
         except Exception as error:  # the user's code, or torch because of it, may raise anything
-            remedy = (
-                "forward needs the value of a tensor: use torch.where for a branch, and plain numbers for sizes"
-                if needs_values(error)
-                else "register tensors that forward makes as buffers, or make them on the device of its inputs"
-            )
-            if "HigherOrderOp" in type(error).__name__:
-                remedy = CONTROL_FLOW
+            remedy = CONTROL_FLOW if "HigherOrderOp" in type(error).__name__ else placing_remedy(error)
             reason = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
             refusals.append(NotPlaceable(f"torch cannot trace the module on its meta device: {reason}; {remedy}"))
             refusals[-1].__cause__ = error
@@ -237,6 +246,12 @@ def _check_module(module: nn.Module, settings: Mapping[str, object]) -> None:
         if enabled is True:
             raise NotPlaceable(
                 f"{name} is enabled, which is not in the graph of a module: leave it, or cast in forward"
+            )
+    for name, part in module.named_modules():
+        if isinstance(part, OptimizedModule) or part._compiled_call_impl is not None:
+            raise NotPlaceable(
+                f"{name or 'the module'} is compiled by torch.compile, whose kernels no split divides: place what was "
+                "compiled (compiled._orig_mod, or the module without module.compile())"
             )
     for name, tensor in weights_of(module).items():
         if type(tensor) not in (Tensor, nn.Parameter) or tensor.layout != torch.strided or tensor.is_quantized:

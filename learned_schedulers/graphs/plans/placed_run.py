@@ -8,6 +8,8 @@ import torch
 from torch import Tensor, fx
 from torch.utils._pytree import tree_map_only
 
+from learned_schedulers.graphs.plans.strides import restrided
+
 PLACE = "place"  # key of `meta`: number of a node's device
 OPERATION = "operation"  # key of `meta`: number of the operation that computed a node's result
 _CHECKS = {torch.ops.aten._assert_tensor_metadata.default}  # forms of inputs and weights are checked before
@@ -56,11 +58,13 @@ class PlacedRun(fx.Interpreter):
             return None
         device = n.meta.get(PLACE)
         if n.op != "call_function" or device is None:
-            return super().run_node(n)
+            result = super().run_node(n)
+            return restrided(result, n.meta.get("val", result)) if n.op == "call_function" else result
         args, kwargs = fx.map_arg((n.args, n.kwargs), lambda parent: self._on_device(parent, device))
         if "device" in kwargs:
             kwargs = kwargs | {"device": self.devices[device]}
         result = self.call_function(n.target, args, kwargs)
+        result = restrided(result, n.meta.get("val", result))
         for unused in self._copies.keys() - self.env.keys():
             del self._copies[unused]
         return result

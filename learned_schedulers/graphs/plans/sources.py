@@ -13,7 +13,7 @@ from learned_schedulers.files import printable
 from learned_schedulers.graphs.devices.number_rates import rates_of
 from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, DeviceName, Link, LinkName
 from learned_schedulers.graphs.devices.targets import linked
-from learned_schedulers.graphs.problems.problem import NO_SHARED, Parts, Problem, SharedWeights
+from learned_schedulers.graphs.problems.problem import NO_SHARED, Inputs, Parts, Problem, SharedWeights
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.json_files import json_of
 from learned_schedulers.graphs.read.onnx_files import NamedGraph, read_with_names
@@ -52,6 +52,7 @@ class Source:
     notes: tuple[str, ...] = ()  # sentences about what was assumed: sizes, branches, steps, losses
     shared: SharedWeights = NO_SHARED
     results: Parts | None = None  # of the problem
+    inputs: Inputs | None = None  # None: they do not count
     gradients: tuple[tuple[int, int], ...] = ()  # operation that computes a weight's gradient, and its bytes
     nodes: Nodes | None = None  # of the model; None: those of the graph
     link: Link | None = None  # between the devices, if the source names it
@@ -60,6 +61,17 @@ class Source:
     def listed(self) -> Nodes:
         """The operations that a split lists."""
         return self.nodes or Nodes(self.names, self.ids, np.arange(len(self.graph)))
+
+    @property
+    def in_memory(self) -> tuple[SharedWeights, Parts | None, Inputs | None]:
+        """The last arguments of `problem_of`."""
+        return self.shared, self.results, self.inputs
+
+    def room(self, memory: float | None, otherwise: float) -> float:
+        """Bytes of each device: those that the user gives (memory, GB), the source's own, or `otherwise`."""
+        if memory is not None:
+            return memory * 1e9
+        return otherwise if self.memory is None else self.memory
 
 
 def on_devices(
@@ -75,26 +87,23 @@ def on_devices(
     link: not used if the source names one. tf32: products of float32 run by tensor cores. Raises ValueError if the
     device has no tf32.
     """
-    room = source.memory if memory is None else memory * 1e9
+    room = source.room(memory, DEVICES[device].memory_bytes)
     rates = rates_of(source.types or ("float32",) * len(source.graph), device, tf32)
-    problem = problem_of(
-        source.graph, devices or source.devices, DEVICES[device], room, rates, source.shared, source.results
-    )
+    problem = problem_of(source.graph, devices or source.devices, DEVICES[device], room, rates, *source.in_memory)
     return linked(problem, source.link or (link if isinstance(link, Link) else LINKS[link])).mean
 
 
 def on_cores(source: Source, core: Core, devices: int, memory: float | None = None) -> Problem:
     """The graph of a source on cores of this machine, which share its memory. memory (GB of each): None for a share."""
-    room = source.memory if memory is None else memory * 1e9
-    share = core.memory_bytes / devices if room is None else room
+    share = source.room(memory, core.memory_bytes / devices)
     rates = core.rates_of(source.graph.kinds, source.types)
-    problem = problem_of(source.graph, devices, core.device, share, rates, source.shared, source.results)
+    problem = problem_of(source.graph, devices, core.device, share, rates, *source.in_memory)
     return linked(problem, core.link).mean
 
 
 def read_file(
     path: Path,
-    dimensions: Mapping[str, int],
+    dimensions: Mapping[str, int] | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     attention: bool = True,
     eager: bool = False,
@@ -152,6 +161,7 @@ def of_file(read: NamedGraph) -> Source:
         notes=read.notes,
         shared=read.shared,
         results=read.results,
+        inputs=read.inputs,
     )
 
 

@@ -32,7 +32,7 @@ def devices_text(problem: Problem, order: np.ndarray, placement: np.ndarray, tim
     """A line for each device: operations, busy time, bytes sent, and the most memory that it needs."""
     most = peaks(problem, order, placement)
     receivers, copied = sent_weights(problem, placement)
-    rows = [("device", "operations", "busy", "share", "sent", "peak memory", "weights")]
+    rows = [("device", "operations", "busy", "share", "sent", "peak memory", "weights, inputs")]
     for device in range(problem.devices):
         inside = placement == device
         busy = float(problem.seconds[inside].sum())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
+from traceback import extract_tb
 
 _DATA = (
     "forward needs the value of a tensor (a branch, an index or a size that depends on data)",
@@ -56,6 +58,24 @@ _CAUSES: Sequence[tuple[str, str, str]] = (  # pattern, cause (empty: torch's fi
         "",
         "let forward return new tensors, or register what it changes as a buffer",
     ),
+    (
+        r"functorch tensor|torch/_functorch/(apis|eager_transforms|vmap)\.py",
+        "forward transforms a function by torch.func (grad, jacrev, vmap), which torch.export does not take there",
+        "write the derivative by ordinary operations, or leave it out of the module",
+    ),
+    (
+        r"[Jj]agged|[Nn]ested ?[Tt]ensor|torch/nested/",
+        "forward makes nested (jagged) tensors, whose sizes depend on data",
+        "pad the sequences to one length, and pass a mask",
+    ),
+)
+_PLACING: Sequence[tuple[str, str]] = (  # pattern, remedy of a module that is placed
+    (_OF_DATA, "forward needs the value of a tensor: use torch.where for a branch, and plain numbers for sizes"),
+    (r"FunctionalTensor on its own|torch\.compile|dynamo", "take torch.compile off what forward calls"),
+    (r"device|FakeTensor", "register tensors that forward makes as buffers, or make them on the device of its inputs"),
+    (r"[Jj]agged|[Nn]ested ?[Tt]ensor|torch/nested/", "pad the sequences to one length, and pass a mask"),
+    (r"dtype|\b[Tt]ypes?\b", "give the module and its inputs one type, by module.to(torch.bfloat16)"),
+    ("", "let forward do it by other operations, or place the module without this part"),
 )
 
 
@@ -69,9 +89,22 @@ def cause_and_remedy(error: BaseException) -> str:
     text = " ".join(str(error).split())
     first = re.split(r"(?<=[.;:!?])\s+(?=[A-Z(])|Could not guard|While executing", text, maxsplit=1)[0].rstrip(" .:;")
     first = first[:200] + ("..." if len(first) > 200 else "")
-    kind = type(error).__name__
+    kind, whole = type(error).__name__, _with_places(error)
     for pattern, cause, remedy in _CAUSES:
-        if re.search(pattern, f"{kind}: {text}"):
+        if re.search(pattern, whole):
             detail = ": ".join(part for part in (kind, cause, first) if part)
             return f"{detail}; {remedy}" if remedy else detail
     return f"{kind}: {first}" if first else kind
+
+
+def placing_remedy(error: BaseException) -> str:
+    """What helps against an error while a module is captured."""
+    return next(remedy for pattern, remedy in _PLACING if re.search(pattern, _with_places(error)))
+
+
+def _with_places(error: BaseException) -> str:
+    """The error's kind and text on one line, and the files of torch in which it was raised, which say what was used."""
+    files = {Path(frame.filename).as_posix() for frame in extract_tb(error.__traceback__)}
+    places = [file[file.index("/torch/") + 1 :] for file in sorted(files) if "/torch/" in file]
+    parts = [place for place in places if re.match(r"torch/(_functorch/[a-z_]+\.py|nested/)", place)]
+    return " ".join([f"{type(error).__name__}:", *str(error).split(), *parts])

@@ -47,30 +47,60 @@ class Transfers:
 
 @dataclass(frozen=True)
 class SharedWeights:
-    """K reads of weights that another operation has read before.
+    """K reads of weights, or of the network's inputs, that another operation has read before.
 
     A weight lies on the device of its first reader all the time. To each other device whose operations read it, it is
-    sent once, from the start on.
+    sent once, from the start on. An input lies there likewise, but nothing sends it: it is ready on every device.
     """
 
     weights: np.ndarray  # (K,) int64 number of the weight
     readers: np.ndarray  # (K,) int64 operation, ascending
     firsts: np.ndarray  # (K,) int64 operation that reads the weight first
     sizes: np.ndarray  # (K,) float64 bytes of the weight
+    sent: np.ndarray  # (K,) bool; False: of an input
 
     @classmethod
-    def of(cls, readers: Iterable[tuple[Sequence[int], int]]) -> SharedWeights:
-        """Of each weight: the operations that read it, ascending and each once, and its bytes."""
+    def of(cls, readers: Iterable[tuple[Sequence[int], int]], sent: bool = True) -> SharedWeights:
+        """Of each weight: the operations that read it, ascending and each once, and its bytes. sent: not of inputs."""
         rows = [
             (number, later, operations[0], size)
             for number, (operations, size) in enumerate(readers)
             for later in operations[1:]
         ]
         table = np.array(sorted(rows, key=lambda row: row[1]), np.int64).reshape(-1, 4)
-        return cls(table[:, 0], table[:, 1], table[:, 2], table[:, 3].astype(float))
+        return cls(table[:, 0], table[:, 1], table[:, 2], table[:, 3].astype(float), np.full(len(table), sent))
+
+    def and_those_of(self, other: SharedWeights) -> SharedWeights:
+        """The reads of both."""
+        weights = np.r_[self.weights, other.weights + self.weights.max(initial=-1) + 1]
+        readers = np.r_[self.readers, other.readers]
+        columns = (
+            weights,
+            readers,
+            np.r_[self.firsts, other.firsts],
+            np.r_[self.sizes, other.sizes],
+            np.r_[self.sent, other.sent],
+        )
+        by_reader = np.argsort(readers, kind="stable")
+        return SharedWeights(*(column[by_reader] for column in columns))
 
 
 NO_SHARED = SharedWeights.of([])
+
+
+class Inputs(NamedTuple):
+    """The inputs of a network of n operations: its caller keeps them, and they are ready on every device."""
+
+    kept_bytes: np.ndarray  # (n,) int64 bytes, at the first operation that reads each
+    shared: SharedWeights  # their other readers
+
+    @classmethod
+    def of(cls, readers: Sequence[tuple[Sequence[int], int]], n: int) -> Inputs:
+        """Of each input: the operations that read it, ascending and each once, and its bytes."""
+        kept_bytes = np.zeros(n, np.int64)
+        for operations, size in readers:
+            kept_bytes[operations[0]] += size
+        return cls(kept_bytes, SharedWeights.of(readers, sent=False))
 
 
 @dataclass(frozen=True)
@@ -110,7 +140,7 @@ class Problem:
     children: Edges
     devices: int
     transfers: Transfers = Transfers()
-    weight_bytes: np.ndarray | None = None  # (n,) float64: weights occupy its device all the time; None: no weights
+    weight_bytes: np.ndarray | None = None  # (n,) float64: weights and inputs occupy its device always; None: none
     memory: float = np.inf  # bytes of each device
     shared: SharedWeights = NO_SHARED  # weights count on the device of their first reader; here are the other readers
     results: Parts | None = None  # what is freed one by one; None: each result as a whole, and none lasts
@@ -137,7 +167,7 @@ class Problem:
 
     @property
     def weights(self) -> np.ndarray:
-        """(n,) bytes of weights of each operation."""
+        """(n,) bytes of weights of each operation, and of the network's inputs that it is the first to read."""
         return np.zeros(len(self.seconds)) if self.weight_bytes is None else self.weight_bytes
 
     @cached_property
@@ -146,16 +176,6 @@ class Problem:
         if self.results is not None:
             return self.results
         return Parts(np.arange(len(self)), self.sizes, self.children, np.zeros(len(self), bool))
-
-    @property
-    def same_time(self) -> float:
-        """Factor of the times at which memory is released: an end that only rounding puts behind a begin precedes it.
-
-        Problems without parts, which only the laboratory has, keep exact times: a chain of results may need up to one
-        result more than it does. The frozen memory limits of placements have it (some are 0.7% above the true ones), so
-        without this exception every published placement would have to be made anew, under new names.
-        """
-        return 1.0 if self.results is None else 1 - 1e-12
 
     @cached_property
     def parents(self) -> Edges:
@@ -180,7 +200,7 @@ class Problem:
                 self.delays,
                 np.searchsorted(shared.readers, np.arange(len(self) + 1)).astype(np.int32),
                 shared.firsts.astype(np.int32),
-                self.transfers.slope * shared.sizes + self.transfers.delay,
+                np.where(shared.sent, self.transfers.slope * shared.sizes + self.transfers.delay, 0.0),
             )
         )
 

@@ -3,9 +3,9 @@
 A rule is: none for operators that only move data; a formula for products and convolutions; and one FLOP per element of
 the largest tensor for what takes a fixed number of steps per element: operators that work element by element,
 reductions and sums along a dimension, normalisations and softmax, losses, random numbers, sums at indices, and their
-gradients. Without a rule is what takes more steps per element the larger its input or window is (pooling, sorting,
-transforms, decompositions, interpolation, recurrent layers and attention in one operator, quantised products), and
-every operator that is not in these lists.
+gradients. What takes more steps per element the larger its input or window is (pooling, sorting, transforms,
+decompositions, interpolation, recurrent layers and attention in one operator, quantised products) has a rule only by a
+formula (torch_formulas.py, onnx_costs.py), and every operator that is in no list has none.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ TORCH_PER_ELEMENT = {  # beside those that torch itself tags as pointwise or as 
     *("softplus_backward", "_prelu_kernel", "_prelu_kernel_backward", "scatter_add", "scatter_reduce", "scatter"),
     *("index_add", "index_put", "index_copy", "index_fill", "masked_scatter", "masked_select", "nonzero"),
     *("embedding_dense_backward", "embedding_renorm", "renorm", "_unsafe_index", "_unsafe_index_put"),
-    *("_unsafe_masked_index", "isin", "one_hot", "bincount", "lift", "alias_copy"),
+    *("_unsafe_masked_index", "isin", "one_hot", "bincount", "lift", "alias_copy", "max_unpool2d", "max_unpool3d"),
+    *("hann_window", "hamming_window", "blackman_window", "bartlett_window", "kaiser_window"),
+    *("col2im", "unfold_backward"),
 }
 ONNX_PER_ELEMENT = {
     *("Abs", "Acos", "Acosh", "Add", "And", "Asin", "Asinh", "Atan", "Atanh", "BitShift", "BitwiseAnd", "BitwiseNot"),

@@ -34,6 +34,7 @@ from learned_schedulers.graphs.read.fx_nodes import (
 from learned_schedulers.graphs.read.graph import Graph, Operations, graph
 from learned_schedulers.graphs.read.losses import Form, Loss, Outputs, WithLoss, chosen_loss, target_of
 from learned_schedulers.graphs.read.node_costs import Prices
+from learned_schedulers.graphs.read.recomputed import marked, recompute, waits_for
 from learned_schedulers.graphs.read.unroll import CARRIED_IN, CARRIED_OUT
 from learned_schedulers.graphs.read.whole_operators import WholeOperators
 
@@ -108,14 +109,18 @@ def traced(
     training = variant == "training"
     whole = nullcontext() if way.in_parts else WholeOperators(attention=way.attention, saved=training)
     with torch.set_grad_enabled(training):
-        with whole:
+        with whole, marked():
             captured = torch.export.export(module, inputs, named, strict=False).module()
         _register_constants(captured)
         with ExitStack() as stack:
             joint = aot_export_joint_with_descriptors(stack, captured, inputs, named, decompositions={})
             nodes = joint.graph_module.graph
-    if not training:
+    if training:
+        recompute(nodes)
+    else:
         _without_last_copies(nodes)
+    if not way.in_parts:
+        _without_lifts(nodes)
     _check_types(nodes)
     return Traced(nodes, loss, module, captured, inputs, named)
 
@@ -165,6 +170,16 @@ def _without_last_copies(nodes: fx.Graph) -> None:
                 nodes.erase_node(node)
 
 
+def _without_lifts(nodes: fx.Graph) -> None:
+    """`torch.export` copies each constant that forward makes of plain numbers; no operation changes it in place."""
+    for node in nodes.nodes:
+        if node.op == "call_function" and kind_of(node) == "clone":
+            descriptor = node.all_input_nodes[0].meta.get("desc")
+            if _is_weight(descriptor) and str(descriptor.target).rpartition(".")[2].startswith("lifted_tensor_"):
+                node.replace_all_uses_with(node.all_input_nodes[0])
+                nodes.erase_node(node)
+
+
 def graph_of_fx(
     nodes: fx.Graph,
     name: str,
@@ -208,6 +223,7 @@ def graph_of_fx(
         elif node.op == "call_function":
             weight_bytes = 0
             parents = []
+            parents += [source for other in waits_for(node) if isinstance(source := owner[other], int)]
             for parent in node.all_input_nodes:
                 source = owner[parent]
                 if isinstance(source, int):

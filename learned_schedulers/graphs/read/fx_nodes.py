@@ -28,6 +28,11 @@ def computes(node: fx.Node) -> bool:
     return node.op == "call_function" and has_result(node) and not is_free(node)
 
 
+def is_backward(node: fx.Node) -> bool:
+    """Whether a node computes gradients."""
+    return str(node.meta.get("partitioner_tag", "")).endswith("backward")
+
+
 def has_result(node: fx.Node) -> bool:
     """Whether a call has a result; an assertion has none."""
     return not isinstance(node.target, torch._ops.OpOverload) or bool(node.target._schema.returns)

@@ -70,6 +70,7 @@ _FIRST = {"baddbmm": (1, 2, 0), "addmm": (1, 2, 0), "masked_fill": (1, 2, 0)}  #
 _MADE = {  # kinds that make the same tensor every time
     *("arange", "full", "full_like", "zeros", "zeros_like", "ones", "ones_like", "new_zeros", "new_ones", "new_full"),
     *("scalar_tensor", "eye", "linspace", "logspace", "tril_indices", "triu_indices", "empty", "new_empty"),
+    *("hann_window", "hamming_window", "blackman_window", "bartlett_window", "kaiser_window"),
 }
 
 

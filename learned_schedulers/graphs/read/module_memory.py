@@ -1,4 +1,4 @@
-"""What a traced torch module keeps in memory: weights that several operations read, results that stay to the end."""
+"""What a traced torch module keeps in memory: inputs, weights that several operations read, results that stay."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Literal
 
 import numpy as np
 from torch import fx
-from torch._functorch._aot_autograd.descriptors import BufferAOTInput, GradAOTOutput, ParamAOTInput
+from torch._functorch._aot_autograd.descriptors import BufferAOTInput, GradAOTOutput, ParamAOTInput, PlainAOTInput
 
-from learned_schedulers.graphs.problems.problem import Edges, Parts, SharedWeights
+from learned_schedulers.graphs.problems.problem import Edges, Inputs, Parts, SharedWeights
 from learned_schedulers.graphs.read.fx_nodes import bytes_of, computes, is_free, tensors_of, value_of
 
 Optimiser = Literal["sgd", "momentum", "adam", "fused"]
@@ -27,6 +27,7 @@ class ModuleMemory:
     results: Parts  # those stay that the module returns, and gradients that wait for the optimiser
     gradients: tuple[tuple[int, int], ...]  # operation that computes a parameter's gradient, and its bytes
     states: np.ndarray  # (n,) int64 bytes of the optimiser's states, at the first reader of each parameter
+    inputs: Inputs
 
 
 def memory_of(nodes: fx.Graph, optimiser: Optimiser = "sgd") -> ModuleMemory:
@@ -34,13 +35,19 @@ def memory_of(nodes: fx.Graph, optimiser: Optimiser = "sgd") -> ModuleMemory:
     numbers = {node: number for number, node in enumerate(node for node in nodes.nodes if computes(node))}
     readers: dict[str, list[int]] = {}  # of each weight
     weights: dict[str, fx.Node] = {}
+    readers_of_inputs: dict[fx.Node, list[int]] = {}
     for node, number in numbers.items():
         for origin in map(_origin, node.all_input_nodes):
             name = _weight_name(origin)
-            if name and readers.setdefault(name, [number])[-1] != number:
-                readers[name].append(number)
             if name:
                 weights[name] = origin
+                several = readers.setdefault(name, [])
+            elif isinstance(origin.meta.get("desc"), PlainAOTInput):
+                several = readers_of_inputs.setdefault(origin, [])
+            else:
+                continue
+            if several[-1:] != [number]:
+                several.append(number)
     lasting: set[tuple[fx.Node, int]] = set()
     gradients: list[tuple[int, int]] = []
     trained: set[str] = set()
@@ -55,8 +62,10 @@ def memory_of(nodes: fx.Graph, optimiser: Optimiser = "sgd") -> ModuleMemory:
     states = np.zeros(len(numbers), np.int64)
     for name in trained & readers.keys():
         states[readers[name][0]] += _STATES[optimiser] * bytes_of(value_of(weights[name]))
+    inputs = [(operations, bytes_of(value_of(node))) for node, operations in readers_of_inputs.items()]
     shared = SharedWeights.of((operations, bytes_of(value_of(weights[name]))) for name, operations in readers.items())
-    return ModuleMemory(shared, _results_of(numbers, lasting), tuple(gradients), states)
+    results = _results_of(numbers, lasting)
+    return ModuleMemory(shared, results, tuple(gradients), states, Inputs.of(inputs, len(numbers)))
 
 
 def _results_of(numbers: Mapping[fx.Node, int], lasting: Set[tuple[fx.Node, int]]) -> Parts:

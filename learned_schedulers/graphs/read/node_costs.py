@@ -5,8 +5,9 @@
   tensor, which is no rule for some of them (`unpriced`, cost_rules.py).
 - Bytes read: what is touched of every input tensor, at the size of the view that is read; repeated elements count once.
 - Bytes written: every result that anything reads.
-- Control flow by data is one operation: torch.cond as its more expensive branch, a while_loop as one step of its
-  condition and body, a scan and a map as all of their steps.
+- An operator with graphs of its own (torch's higher-order operators) is one operation: torch.cond as its more expensive
+  branch, a scan and a map as all of their steps, flex attention as attention with its functions for each pair of query
+  and key, and each other one, such as a while_loop, as a single run of its graphs (`HOW_PRICED`).
 - A user's costs (own_costs.py) come first.
 - `in_parts`: as the cached graphs of the pipeline were priced, and as the fitted cost of fusion expects it: without
   torch_formulas.py, and all bytes of each input tensor are read.
@@ -14,7 +15,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any, NamedTuple
 
 import torch
@@ -33,7 +34,7 @@ from learned_schedulers.graphs.read.fx_nodes import (
     written_of,
 )
 from learned_schedulers.graphs.read.own_costs import OwnCost
-from learned_schedulers.graphs.read.torch_formulas import FORMULAS, MOVES, PRODUCTS, Call, touched
+from learned_schedulers.graphs.read.torch_formulas import FORMULAS, MOVES, PRODUCTS, Call, pairs_of, touched
 
 _MOVES = {
     *("cat", "stack", "clone", "_to_copy", "copy", "constant_pad_nd", "embedding", "gather", "index", "index_select"),
@@ -41,9 +42,18 @@ _MOVES = {
     *("full", "full_like", "zeros", "zeros_like", "ones", "ones_like", "new_zeros", "new_full", "scalar_tensor"),
     *("arange", "empty", "empty_like", "new_empty", "new_empty_strided"),
 }
-_BRANCHES = {"cond"}  # control flow that runs one of its parts
-_STEPS = {"scan", "map_impl", "associative_scan"}  # control flow that runs its part once for each part of its input
-UNKNOWN_STEPS = {"while_loop"}
+_ROWS = {"scan": 2, "map_impl": 1, "associative_scan": 1}  # argument whose tensors have a row for each step
+HOW_PRICED = {  # operators with graphs of their own; all others as a single run of these
+    "cond": "its more expensive branch",
+    **dict.fromkeys(_ROWS, "all of its steps"),
+    **dict.fromkeys(
+        ("while_loop", "while_loop_stack_output"), "a single step, because the number of steps depends on data"
+    ),
+    **dict.fromkeys(
+        ("flex_attention", "flex_attention_backward"),
+        "attention of every query to every key, with its functions for each pair, as if no mask left any out",
+    ),
+}
 
 
 class Cost(NamedTuple):
@@ -64,12 +74,15 @@ class Prices:
 
     def cost_of(self, node: fx.Node) -> Cost:
         """Cost of a node. Raises ValueError of a user's formula that has no value."""
-        if (inner := self._control_flow(node)) is not None:
-            flops, moved = inner
-            written = written_of(node)
+        parts, written = [] if self._in_parts else _parts_of(node), written_of(node)
+        if parts and full_name(node) not in PRODUCTS:
+            flops, moved = self._of_parts(node, parts)
             cost = Cost(kind_of(node), flops, max(0, moved - written), written)
         else:
-            cost = Cost(kind_of(node), self._flops(node), self._read(node), written_of(node))
+            flops = self._flops(node)
+            if parts:  # of flex attention
+                flops += pairs_of(_call(node)) * sum(self._sum(part.graph)[0] for part in parts)
+            cost = Cost(kind_of(node), flops, self._read(node), written)
         own_cost = self._own_costs.get(full_name(node))
         if own_cost is None:
             return cost
@@ -100,10 +113,13 @@ class Prices:
             or torch.Tag.reduction in target.tags
         )
 
-    def unpriced(self, nodes: fx.Graph) -> tuple[str, ...]:
-        """Names of the operations, in program order and also within control flow, whose FLOPs follow from no rule."""
+    def unpriced(self, nodes: fx.Graph, fixed: Set[fx.Node] = frozenset()) -> tuple[str, ...]:
+        """Names of the operations, in program order and also within others, whose FLOPs follow from no rule.
+
+        fixed: nodes that do not count, because they never change.
+        """
         names: list[str] = []
-        for node in filter(computes, nodes.nodes):
+        for node in (node for node in nodes.nodes if computes(node) and node not in fixed):
             parts = [] if self._in_parts or full_name(node) in self._own_costs else _parts_of(node)
             for part in parts:
                 names += self.unpriced(part.graph)
@@ -111,35 +127,38 @@ class Prices:
                 names.append(full_name(node))
         return tuple(names)
 
-    def guessed(self, nodes: fx.Graph) -> dict[str, float]:
+    def guessed(self, nodes: fx.Graph, fixed: Set[fx.Node] = frozenset()) -> dict[str, float]:
         """FLOPs of all operations together that have no rule, by name; those within control flow are not in it."""
         sums: dict[str, float] = {}
         for node in nodes.nodes:
-            if computes(node) and not self.has_rule(node) and (self._in_parts or not _parts_of(node)):
+            counts = computes(node) and node not in fixed and not self.has_rule(node)
+            if counts and (self._in_parts or not _parts_of(node)):
                 sums[full_name(node)] = sums.get(full_name(node), 0.0) + self.cost_of(node).flops
         return sums
 
     def number_type(self, node: fx.Node) -> str:
         """The type of the numbers that a product multiplies (float32, bfloat16); empty for all other operations."""
         target = getattr(node.target, "_overloadpacket", node.target)
-        is_product = full_name(node) in {*PRODUCTS, *self._own_costs} or target in flop_registry or _parts_of(node)
+        is_product = full_name(node) in {*PRODUCTS, *self._own_costs} or target in flop_registry
+        if not is_product:
+            inner = (
+                self.number_type(inside) for part in _parts_of(node) for inside in filter(computes, part.graph.nodes)
+            )
+            return next(filter(None, inner), "")
         tensors = [tensor for tensor in inputs_of(node) if tensor.dim()] if is_product else []
         if not tensors:
             return ""
         return str(tensors[0].dtype).removeprefix("torch.").removeprefix("q").replace("uint8", "int8")
 
-    def _control_flow(self, node: fx.Node) -> tuple[float, int] | None:
-        """FLOPs and bytes moved of control flow by data; None for all other operations."""
-        parts = [] if self._in_parts else _parts_of(node)
-        if not parts:
-            return None
+    def _of_parts(self, node: fx.Node, parts: list[fx.GraphModule]) -> tuple[float, int]:
+        """FLOPs and bytes moved of an operator by its graphs."""
         costs = [self._sum(part.graph) for part in parts]
-        if kind_of(node) in _BRANCHES:
+        if kind_of(node) == "cond":
             return max(costs)
         steps = 1
-        if kind_of(node) in _STEPS:
-            rows = [tensor for tensor in tensors_of(value_of(node)) if tensor.dim()]
-            steps = max((tensor.shape[0] for tensor in rows[-1:]), default=1)
+        if kind_of(node) in _ROWS:
+            rows: Any = node.args[_ROWS[kind_of(node)]]
+            steps = value_of(rows[0]).shape[0]
         return sum(flops for flops, _ in costs) * steps, sum(moved for _, moved in costs) * steps
 
     def _sum(self, nodes: fx.Graph) -> tuple[float, int]:
@@ -183,7 +202,18 @@ def _call(node: fx.Node) -> Call:
     return Call((*args, *keywords.values()), value_of(node), inputs_of(node))
 
 
+def with_parts(nodes: fx.Graph) -> list[str]:
+    """Kinds of the operations that have graphs of their own, also within these."""
+    kinds: list[str] = []
+    for node in filter(computes, nodes.nodes):
+        parts = _parts_of(node)
+        kinds += [kind_of(node)] if parts else []
+        for part in parts:
+            kinds += with_parts(part.graph)
+    return kinds
+
+
 def _parts_of(node: fx.Node) -> list[fx.GraphModule]:
-    """The graphs that control flow runs."""
+    """The graphs that an operator runs."""
     values = [value_of(parent) for parent in node.all_input_nodes if parent.op == "get_attr"]
     return [value for value in values if isinstance(value, fx.GraphModule)]

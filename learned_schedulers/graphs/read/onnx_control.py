@@ -2,6 +2,8 @@
 
 - If: the branch that a known condition chooses; otherwise the dearer one, by FLOPs and then by bytes, with a note. A
   branch that cannot run with these sizes is not the one.
+- What a condition or a number of steps decides waits for it: the operations of a branch, those of each step, and all
+  that reads the results. Nothing is computed in advance.
 - Loop, Scan and SequenceMap: every step, if the number of steps follows from the file; a loop that data may end early
   runs its largest number of steps. More than `_MOST_UNROLLED` operations become one that costs as much as all steps.
 - Sequences: lists of tensors. Putting a tensor into a list or taking it out costs nothing.
@@ -16,9 +18,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from learned_schedulers.graphs.read.onnx_costs import full_name
-from learned_schedulers.graphs.read.onnx_model import OnnxError, UnfitSizes
+from learned_schedulers.graphs.read.onnx_model import OnnxError, UnfitSizes, subgraphs
 from learned_schedulers.graphs.read.onnx_values import Value
-from learned_schedulers.graphs.read.onnx_walk import ODD, index_of, inner_scope, parts_of, same_sizes, subgraphs
+from learned_schedulers.graphs.read.onnx_walk import (
+    ODD,
+    deciding,
+    index_of,
+    inner_scope,
+    later,
+    parts_of,
+    same_sizes,
+    unique,
+)
 
 if TYPE_CHECKING:
     from learned_schedulers.graphs.read.onnx_walk import Scope, Walk
@@ -58,12 +69,13 @@ def control(walk: Walk, node: Any, scope: Scope, label: str) -> bool:
 
 def _if(walk: Walk, node: Any, inputs: Sequence[Value | None], scope: Scope, label: str) -> list[Value]:
     branches = {attribute.name: attribute.g for attribute in node.attribute}
-    condition = index_of(inputs[0])
+    condition, sources = index_of(inputs[0]), deciding(inputs[:1])
 
     def results_of(name: str) -> list[Value]:
         if name not in branches:
             raise IndexError(name)
-        return walk.graph(branches[name], inner_scope(scope), f"{label}/")
+        with walk.waiting(sources):
+            return [later(value, sources) for value in walk.graph(branches[name], inner_scope(scope), f"{label}/")]
 
     if condition is not None:
         return results_of("then_branch" if condition else "else_branch")
@@ -87,7 +99,8 @@ def _if(walk: Walk, node: Any, inputs: Sequence[Value | None], scope: Scope, lab
 def _loop(walk: Walk, node: Any, inputs: Sequence[Value | None], scope: Scope, label: str) -> list[Value]:
     (body,) = subgraphs(node)
     most, condition, states = inputs[0], inputs[1], [value or Value() for value in inputs[2:]]
-    limit = index_of(most)
+    limit, outside = index_of(most), deciding([most, condition])
+    sources = outside  # that decide whether the next step runs
     if index_of(condition) == 0:
         limit = 0
     endless = limit is None or limit >= _ENDLESS
@@ -100,13 +113,14 @@ def _loop(walk: Walk, node: Any, inputs: Sequence[Value | None], scope: Scope, l
 
     def step(number: int) -> bool | None:
         """Walk a step; whether another one follows, None if data decide."""
-        nonlocal states
+        nonlocal states, sources
         inner = inner_scope(scope)
         index = Value(_INT64, (), np.array(number, np.int64), roots=())
         truth = Value(_BOOL, (), np.array(True), roots=())
         inner.update(zip(names, [index, truth, *states], strict=True))
-        results = walk.graph(body, inner, f"{label}[{number}]/")
-        states = results[1 : 1 + len(states)]
+        with walk.waiting(sources):
+            results = walk.graph(body, inner, f"{label}[{number}]/")
+        states, sources = results[1 : 1 + len(states)], unique([*outside, *deciding(results[:1])])
         for part, value in zip(stacked, results[1 + len(states) :], strict=True):
             part.append(value)
         again = index_of(results[0])
@@ -115,7 +129,9 @@ def _loop(walk: Walk, node: Any, inputs: Sequence[Value | None], scope: Scope, l
     if len(names) != 2 + len(states):
         raise IndexError(len(names))
     steps = _repeat(walk, step, None if endless else limit, name, label)
-    return [*states, *_stacked(walk, body.output[1 + len(states) :], stacked, steps, label)]
+    last = len(walk.listing.kinds) - 1
+    results = [*_listed(states, last), *_stacked(walk, body.output[1 + len(states) :], stacked, steps, label)]
+    return [later(value, tuple(min(number, last) for number in sources)) for value in results]
 
 
 def _scan(walk: Walk, node: Any, inputs: Sequence[Value | None], scope: Scope, label: str) -> list[Value]:
@@ -147,6 +163,7 @@ def _scan(walk: Walk, node: Any, inputs: Sequence[Value | None], scope: Scope, l
     if len(names) != len(states) + len(parts):
         raise IndexError(len(names))
     steps = _repeat(walk, step, length, node.name, label)
+    states = _listed(states, len(walk.listing.kinds) - 1)
     results = _stacked(walk, body.output[len(states) :], stacked, steps, label)
     out = list(attributes["scan_output_axes"].ints) if "scan_output_axes" in attributes else [0] * len(results)
     return [*states, *(_moved(value, axis) for value, axis in zip(results, out, strict=True))]
@@ -170,6 +187,7 @@ def _map(walk: Walk, node: Any, inputs: Sequence[Value | None], scope: Scope, la
         return True
 
     steps = _repeat(walk, step, len(first.items), node.name, label)
+    results = [_listed(part, len(walk.listing.kinds) - 1) for part in results]
     return [Value(items=tuple(part * (steps if len(part) == 1 < steps else 1))) for part in results]
 
 
@@ -203,17 +221,35 @@ def _as_steps(walk: Walk, marks: tuple[int, ...], steps: int, label: str) -> Non
     """Replace the operations of one step by one operation that costs as much as all steps."""
     listing, first = walk.listing, marks[0]
     flops, read, written, kept_bytes = np.array(listing.costs[first:], np.float64).reshape(-1, 4).sum(0)
-    outside = sorted({(source, first) for source, target in listing.edges[marks[3] :] if source < first})
-    unpriced, reads = listing.unpriced[marks[4] :], listing.reads[marks[5] :]
+    outside, waits = (
+        sorted({(source, first) for source, _ in edges if source < first})
+        for edges in (listing.edges[marks[3] :], listing.waits[marks[7] :])
+    )
+    unpriced, reads, inputs = listing.unpriced[marks[4] :], listing.reads[marks[5] :], listing.inputs[marks[8] :]
     listing.cut(marks)
     listing.kinds.append(label.rpartition("(")[2].rstrip(")"))
     listing.labels.append(f"{label}, {steps} steps")
     listing.costs.append((flops * steps, int(read * steps), int(written * steps), int(kept_bytes)))
     listing.calls.append(None)
     listing.edges += outside
+    listing.waits += waits
     listing.unpriced += unpriced
+    listing.inputs += [(first, name) for _, name in inputs]
     for _, name, size in reads:
         listing.add_read(first, name, size)
+
+
+def _listed(values: Sequence[Value], last: int) -> list[Value]:
+    """Results of steps, also of those that became one operation, the last one."""
+    return [
+        replace(
+            value,
+            owner=None if value.owner is None else min(value.owner, last),
+            after=unique(min(number, last) for number in value.after),
+            items=None if value.items is None else tuple(_listed(value.items, last)),
+        )
+        for value in values
+    ]
 
 
 def _stacked(walk: Walk, outputs: Any, values: list[list[Value]], steps: int, label: str) -> list[Value]:
@@ -226,7 +262,7 @@ def _stacked(walk: Walk, outputs: Any, values: list[list[Value]], steps: int, la
             sizes = [d.dim_value if d.HasField("dim_value") else 1 for d in kind.shape.dim]
             results.append(Value(kind.elem_type, (0, *sizes), roots=()))
             continue
-        parts = [replace(p, owner=None if p.owner is None else min(p.owner, last)) for p in parts]
+        parts = _listed(parts, last)
         if not parts[0].complete:
             results.append(Value(parts[0].kind))
             continue
@@ -238,14 +274,15 @@ def _stacked(walk: Walk, outputs: Any, values: list[list[Value]], steps: int, la
         result = Value(parts[0].kind, (steps, *parts[0].sizes))
         number = walk.listed("Concat", f"{label}, {output.name}", (0.0, result.bytes, result.bytes), parts)
         results.append(replace(result, owner=number))
-        last += 1
     return results
 
 
 def _without(value: Value, axis: int) -> Value:
     sizes = list(value.sizes)
     del sizes[axis]
-    return Value(value.kind, tuple(sizes), owner=value.owner, roots=value.roots)
+    return Value(
+        value.kind, tuple(sizes), owner=value.owner, of_input=value.of_input, roots=value.roots, after=value.after
+    )
 
 
 def _moved(value: Value, axis: int) -> Value:

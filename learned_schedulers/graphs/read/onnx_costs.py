@@ -76,12 +76,21 @@ class Cost(NamedTuple):
     has_rule: bool
 
 
-def cost_of(call: Call) -> Cost:
-    """Raises IndexError if the operator has too few inputs, or inputs of too few dimensions."""
+def cost_of(call: Call, in_parts: bool = False) -> Cost:
+    """in_parts: as the cached graphs of the pipeline were priced, in which pooling takes one FLOP per element.
+
+    Raises IndexError if the operator has too few inputs, or inputs of too few dimensions.
+    """
     written = sum(value.bytes for value in call.outputs if value is not None)
     rule = rule_of(call)
-    flops = float(call.largest) if rule is None else rule(call)
+    pools = in_parts and full_name(call.node) in _POOLS
+    flops = float(call.largest) if rule is None or pools else rule(call)
     return Cost(flops, _read(call), written, rule is not None)
+
+
+def has_rule(node: Any) -> bool:
+    """Whether an operator has a rule for FLOPs, but for attributes that it has not."""
+    return full_name(node) in _MOVES | _FORMULAS.keys() | _PER_ELEMENT
 
 
 def rule_of(call: Call) -> Callable[[Call], float] | None:
@@ -307,6 +316,7 @@ def _linear(call: Call) -> float:
 
 
 _PRODUCT = _product()
+_POOLS = ("MaxPool", "AveragePool")
 _FORMULAS: dict[str, Callable[[Call], float]] = {
     "Conv": _convolution(1),
     "ConvInteger": _convolution(1),
@@ -329,7 +339,7 @@ _FORMULAS: dict[str, Callable[[Call], float]] = {
     "GridSample": _resize,
     "TopK": _sorted,
     "Unique": _sorted,
-    "LpPool": _window,
+    **dict.fromkeys((*_POOLS, "LpPool"), _window),
     "ai.onnx.ml::LinearClassifier": _linear,
     "ai.onnx.ml::LinearRegressor": _linear,
     "com.microsoft::Attention": _attention_with_projection,

@@ -10,12 +10,13 @@ onnx_steps.py.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from learned_schedulers.graphs.problems.problem import Parts, SharedWeights
+from learned_schedulers.graphs.problems.problem import Inputs, Parts, SharedWeights
 from learned_schedulers.graphs.read.graph import Graph, Operations, graph
 from learned_schedulers.graphs.read.joins.recognised import Joins, recognised
 from learned_schedulers.graphs.read.onnx_model import OnnxError, Sizes, model_of
@@ -34,6 +35,7 @@ class NamedGraph(NamedTuple):
     unpriced: tuple[str, ...]  # operators, one for each operation whose FLOPs follow from no rule (cost_rules.py)
     notes: tuple[str, ...]  # sentences that say what was assumed where data decide: sizes, branches, steps
     shared: SharedWeights
+    inputs: Inputs
     results: Parts  # outputs of the model stay to the end
     joins: Joins  # groups of operations that a runtime computes as one
 
@@ -89,9 +91,11 @@ def walked(
     model, weights = model_of(path, sizes)
     opsets = {opset.domain if opset.domain != "ai.onnx" else "": opset.version for opset in model.opset_import}
     walk = Walk(path, sizes, opsets, views=joins)
-    scope: dict[str, Value] = {value.name: of_type(value.type) for value in model.graph.input} | weights
+    scope: dict[str, Value] = {
+        value.name: replace(of_type(value.type), of_input=str(value.name)) for value in model.graph.input
+    } | weights
     try:
-        outputs = walk.graph(model.graph, scope)
+        outputs = walk.whole(model.graph, scope)
     except RecursionError as error:
         raise OnnxError(f"{path}: its subgraphs are nested too deeply; export it without control flow") from error
     if unused := [name for name in (*sizes.dimensions, *sizes.shapes) if name not in sizes.used]:
@@ -101,9 +105,10 @@ def walked(
         )
     listing = walk.listing
     flops, read, written, weight_bytes = np.array(listing.costs, np.float64).reshape(-1, 4).T
-    pairs = np.array(listing.edges, np.int64).reshape(-1, 2)
+    pairs = np.array(listing.edges + listing.waits, np.int64).reshape(-1, 2)
     operations = Operations(listing.kinds, flops, read, written, weight_bytes, labels=listing.labels)
     try:
+        read_inputs = [(number, name, scope[name].bytes) for number, name in listing.inputs]
         onnx_graph, order = graph(path.stem, family or path.stem, "forward", operations, pairs[:, 0], pairs[:, 1])
     except ValueError as error:
         raise OnnxError(f"{path}: {error}") from error
@@ -113,24 +118,25 @@ def walked(
     lasting[[places[value.owner] for value in parts_of(outputs) if value.owner is not None]] = True
     written_bytes = onnx_graph.bytes_written.astype(np.float64)
     results = Parts(np.arange(len(onnx_graph)), written_bytes, onnx_graph.children, lasting)
-    shared = _shared(listing.reads, places)
+    shared = SharedWeights.of(_readers(listing.reads, places))
+    inputs = Inputs.of(_readers(read_inputs, places), len(onnx_graph))
     groups = (
         recognised(steps_of(listing, parts_of(outputs), opsets.get("", 1)), attention=attention)
         if joins
         else Joins((), {})
     )
-    named = NamedGraph(onnx_graph, names, tuple(listing.unpriced), tuple(walk.notes), shared, results, groups)
+    named = NamedGraph(onnx_graph, names, tuple(listing.unpriced), tuple(walk.notes), shared, inputs, results, groups)
     ends = np.array(walk.ends, np.int64)
     counts = ends - np.r_[0, ends[:-1]]
     nodes = np.repeat(np.arange(len(counts)), counts)[np.array(order, np.int64)]
     return WalkedFile(named, nodes, model, scope, sizes.of_inputs, walk.believed or bool(walk.notes))
 
 
-def _shared(reads: Iterable[tuple[int, str, int]], places: np.ndarray) -> SharedWeights:
-    """The constants that several operations read. places: of the listed operations in the graph."""
+def _readers(reads: Iterable[tuple[int, str, int]], places: np.ndarray) -> list[tuple[list[int], int]]:
+    """Of each constant or input: its readers, and its bytes. places: of the listed operations in the graph."""
     readers: dict[str, set[int]] = {}
     sizes: dict[str, int] = {}
     for number, name, size in reads:
         readers.setdefault(name, set()).add(int(places[number]))
         sizes[name] = size
-    return SharedWeights.of((sorted(numbers), sizes[name]) for name, numbers in readers.items())
+    return [(sorted(numbers), sizes[name]) for name, numbers in readers.items()]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
 from typing import Any
 
 from learned_schedulers.files import content
-from learned_schedulers.graphs.read.onnx_values import MOST_ELEMENTS, Value, bits_of
+from learned_schedulers.graphs.read.onnx_costs import has_rule
+from learned_schedulers.graphs.read.onnx_values import MOST_ELEMENTS, Value, bits_of, is_function
 
 _LARGEST = 2**31  # bytes; a protobuf message is smaller, and larger models keep their weights in separate files
 _MOST_NODES = 1_000_000  # after functions are inlined
@@ -92,6 +93,8 @@ def model_of(path: Path, sizes: Sizes) -> tuple[Any, dict[str, Value]]:
         if model.functions:
             _check_functions(path, model)
             model = onnx.inliner.inline_local_functions(model)
+        if unpriced := _functions_without_price(model):
+            model = onnx.inliner.inline_selected_functions(model, unpriced, inline_schema_functions=True)
     except OnnxError:
         raise
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
@@ -233,6 +236,39 @@ def _of_runtime(model: Any) -> bool:
     return bool(lacking) and all(kind in _OF_RUNTIME or registered(kind, None) for kind in lacking)
 
 
+def _functions_without_price(model: Any) -> list[tuple[str, str]]:
+    """Operators of the model that ONNX defines by others, and whose costs only these have: their domains and names."""
+    from onnx import defs
+
+    versions = {opset.domain: opset.version for opset in model.opset_import}
+
+    def of_function(node: Any) -> bool:
+        try:
+            return is_function(defs.get_schema(node.op_type, versions.get(node.domain, 1), node.domain))
+        except defs.SchemaError:
+            return False
+
+    nodes = [node for node in _nodes_of(model.graph) if not has_rule(node) and not subgraphs(node)]
+    return sorted({(node.domain, node.op_type) for node in nodes if of_function(node)})
+
+
+def subgraphs(node: Any) -> list[Any]:
+    """The subgraphs of a node."""
+    return [
+        graph
+        for attribute in node.attribute
+        for graph in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs)
+    ]
+
+
+def _nodes_of(graph: Any) -> Iterator[Any]:
+    """The nodes of a graph and of all its subgraphs."""
+    for node in graph.node:
+        yield node
+        for inner in subgraphs(node):
+            yield from _nodes_of(inner)
+
+
 def _check_functions(path: Path, model: Any) -> None:
     """Raises OnnxError for functions that call each other in a circle, or that become too many nodes."""
     functions = {(f.domain, f.name, f.overload): f for f in model.functions}
@@ -242,9 +278,8 @@ def _check_functions(path: Path, model: Any) -> None:
         total = 0
         for node in several:
             total += 1
-            for attribute in node.attribute:
-                for graph in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
-                    total += count(graph.node, inside)
+            for graph in subgraphs(node):
+                total += count(graph.node, inside)
             key = (node.domain, node.op_type, node.overload)
             if key in functions:
                 if key in inside:

@@ -81,9 +81,11 @@ class Value:
     shape: tuple[int | None, ...] | None = None  # None: the number of dimensions is unknown
     data: np.ndarray | None = None
     owner: int | None = None  # operation that computes it; None: it is ready
+    of_input: str | None = None  # the model's input whose memory it is part of
     roots: tuple[tuple[str, int], ...] | None = None
     stored: int | None = None
     items: tuple[Value, ...] | None = None  # a sequence
+    after: tuple[int, ...] = ()  # operations that decide whether it is this one; its readers wait for them, too
     strides: tuple[int, ...] | None = None
 
     @property
@@ -184,8 +186,31 @@ def inferred(node: Any, scope: Mapping[str, Value], opsets: Mapping[str, int]) -
     }
     types = {name: _type_of(value.kind, value.shape) for name, value in inputs.items()}
     imports = [helper.make_opsetid(domain, version) for domain, version in opsets.items()]
-    results = shape_inference.infer_node_outputs(schema, node, types, data, opset_imports=imports)
+    if is_function(schema) and not schema.has_type_and_shape_inference_function:
+        results = _by_function(node, types, data, imports)
+    else:
+        results = shape_inference.infer_node_outputs(schema, node, types, data, opset_imports=imports)
     return {name: of_type(result) for name, result in results.items()}
+
+
+def is_function(schema: Any) -> bool:
+    """Whether ONNX defines an operator by others."""
+    return bool(schema.has_function or schema.has_context_dependent_function)
+
+
+def _by_function(
+    node: Any, types: Mapping[str, Any], data: Mapping[str, Any], imports: Sequence[Any]
+) -> dict[str, Any]:
+    """Types of the outputs of an operator by those that ONNX defines it by."""
+    from onnx import helper, inliner, shape_inference
+
+    inputs = [helper.make_value_info(name, kind) for name, kind in types.items() if name not in data]
+    outputs = [helper.make_empty_tensor_value_info(name) for name in node.output if name]
+    graph = helper.make_graph([node], "node", inputs, outputs, list(data.values()))
+    model = helper.make_model(graph, opset_imports=imports)
+    inlined = inliner.inline_selected_functions(model, [(node.domain, node.op_type)], inline_schema_functions=True)
+    results = shape_inference.infer_shapes(inlined, data_prop=True).graph.output
+    return {result.name: result.type for result in results}
 
 
 def _one_sided(node: Any) -> Any:

@@ -108,4 +108,4 @@ _VIEWS = {
 def as_view(value: Value, first: Value, strides: Strides) -> Value:
     """A result as a view of the first input."""
     dense = is_dense(value.sizes, strides)
-    return replace(value, owner=first.owner, roots=None, strides=None if dense else strides)
+    return replace(value, owner=first.owner, of_input=first.of_input, roots=None, strides=None if dense else strides)

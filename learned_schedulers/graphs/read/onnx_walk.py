@@ -8,7 +8,8 @@ belongs to the operation whose result it passes on. Control flow and sequences: 
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -18,7 +19,15 @@ import numpy as np
 from learned_schedulers.graphs.read.onnx_bounds import largest_sizes
 from learned_schedulers.graphs.read.onnx_contrib import contrib_sizes
 from learned_schedulers.graphs.read.onnx_costs import Call, cost_of, full_name
-from learned_schedulers.graphs.read.onnx_model import OnnxError, Sizes, UnfitSizes, constant_of, folding_line, one_line
+from learned_schedulers.graphs.read.onnx_model import (
+    OnnxError,
+    Sizes,
+    UnfitSizes,
+    constant_of,
+    folding_line,
+    one_line,
+    subgraphs,
+)
 from learned_schedulers.graphs.read.onnx_values import MOST_ELEMENTS, Value, folded, inferred, of_type
 from learned_schedulers.graphs.read.onnx_views import as_view, views_of
 
@@ -27,6 +36,7 @@ RANDOM = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLik
 _RECURRENT = {"LSTM", "GRU", "RNN"}  # libraries read their steps one behind the other
 COPY = "Reshape"  # kind of the copy of a view
 _FLOAT = 1
+_ANY = 8  # a size in place of one that is missing, so that all others that are missing are named, too
 _MOST_BYTES = 2**63
 MOST_OPERATIONS = 1_000_000
 ODD = (IndexError, KeyError, ValueError, TypeError, AttributeError)  # what inputs and attributes that do not fit raise
@@ -45,6 +55,8 @@ class Listing:
     unpriced: list[str] = field(default_factory=list)
     reads: list[tuple[int, str, int]] = field(default_factory=list)  # operation, constant, bytes
     calls: list[Call | None] = field(default_factory=list)  # None: the operation is no single operator
+    waits: list[tuple[int, int]] = field(default_factory=list)  # edges to what control flow lets run only then
+    inputs: list[tuple[int, str]] = field(default_factory=list)  # operation, input of the model
     in_reads: set[str] = field(default_factory=set)
 
     def read_constants(self, values: Iterable[Value], number: int) -> int:
@@ -69,7 +81,8 @@ class Listing:
         self.in_reads = {name for _, name, _ in self.reads}
 
     def _parts(self) -> tuple[list[Any], ...]:
-        return self.kinds, self.labels, self.costs, self.edges, self.unpriced, self.reads, self.calls
+        of_each = (self.kinds, self.labels, self.costs, self.edges)
+        return *of_each, self.unpriced, self.reads, self.calls, self.waits, self.inputs
 
 
 class Walk:
@@ -82,6 +95,8 @@ class Walk:
         self.notes: dict[str, None] = {}  # what was assumed
         self.believed = False  # whether sizes inside are those that the file states or a user gives
         self.ends: list[int] = []  # number of operations behind each node of the model's main graph
+        self.waits: tuple[int, ...] = ()  # operations that decide whether the walked graph runs
+        self._missing: dict[str, tuple[str, str]] = {}  # tensors whose sizes the user has to give: why, and how
 
     def graph(self, graph: Any, scope: Scope, place: str = "") -> list[Value]:
         """Walk a graph or subgraph; scope: its inputs, and the tensors around it. Returns its outputs.
@@ -130,7 +145,11 @@ class Walk:
         if control(self, node, scope, label):
             return
         inputs = [scope[name] if name else None for name in node.input]
-        results = self._results(node, inputs, scope, hints, label)
+        after = unique(number for value in parts_of(inputs) for number in value.after)
+        results = {
+            name: replace(value, after=after)
+            for name, value in self._results(node, inputs, scope, hints, label).items()
+        }
         values = folded(node, scope, results, self.opsets)
         roots = self._roots(node, inputs, values is not None)
         outputs = [name for name in node.output if name]
@@ -156,21 +175,24 @@ class Walk:
             if first.complete and results[outputs[0]].complete and results[outputs[0]].elements != first.elements:
                 self._wrong(f"node {label} makes {results[outputs[0]].sizes} of {first.sizes}, which does not fit")
             if first.strides is None:
-                passed = {name: replace(results[name], owner=first.owner, roots=first.roots) for name in outputs}
+                passed = {
+                    name: replace(results[name], owner=first.owner, of_input=first.of_input, roots=first.roots)
+                    for name in outputs
+                }
                 scope.update(passed)
                 return
         if self._views and self._viewed(node, inputs, results, scope, label):
             return
-        for name, part in zip(node.input, inputs, strict=True):
+        for place, (name, part) in enumerate(zip(node.input, inputs, strict=True)):
             if part is not None:
-                self.check(node, name, part, label)
+                inputs[place] = self.check(node, name, part, label)
         for name in outputs:
             if name in read_by:
-                self.check(node, name, results[name], label)
+                results[name] = self.check(node, name, results[name], label)
         if node.op_type in _RECURRENT and inputs[0] is not None and inputs[0].strides is not None:
             inputs[0] = self.copied(node, inputs[0], replace(inputs[0], strides=None), f"{label}, its input")
         number = self.operation(node, inputs, [results[n] if n in read_by else None for n in node.output], label)
-        scope.update({name: replace(results[name], owner=number) for name in outputs})
+        scope.update({name: replace(results[name], owner=number, after=()) for name in outputs})
 
     def _viewed(
         self, node: Any, inputs: Sequence[Value | None], results: dict[str, Value], scope: Scope, label: str
@@ -198,7 +220,7 @@ class Walk:
         """List an operation; its number."""
         call = Call(node, inputs, outputs)
         try:
-            cost = cost_of(call)
+            cost = cost_of(call, in_parts=not self._views)
         except ODD as error:
             raise OnnxError(
                 f"{self.path}: node {label} has too few inputs, or inputs of too few dimensions; correct the model"
@@ -218,6 +240,9 @@ class Walk:
         """List an operation of this cost; its number."""
         number, values = len(self.listing.kinds), parts_of(inputs)
         self.listing.edges += [(value.owner, number) for value in values if value.owner is not None]
+        sources = unique([*self.waits, *(source for value in values for source in value.after)])
+        self.listing.waits += [(source, number) for source in sources]
+        self.listing.inputs += [(number, value.of_input) for value in values if value.owner is None and value.of_input]
         kept_bytes = self.listing.read_constants(values, number)
         self.listing.kinds.append(kind)
         self.listing.labels.append(label)
@@ -225,27 +250,58 @@ class Walk:
         self.listing.calls.append(call)
         return number
 
-    def check(self, node: Any, name: str, value: Value, label: str) -> None:
-        """Raises OnnxError if the sizes of a tensor that costs something are unknown or impossible."""
+    @contextmanager
+    def waiting(self, sources: Iterable[int]) -> Iterator[None]:
+        """All operations that are listed meanwhile wait for these."""
+        before, self.waits = self.waits, unique([*self.waits, *sources])
+        try:
+            yield
+        finally:
+            self.waits = before
+
+    def check(self, node: Any, name: str, value: Value, label: str) -> Value:
+        """The tensor, or one of any sizes, if its own are not known; then they are missing.
+
+        Raises OnnxError if sizes are impossible.
+        """
         if not value.complete:
-            self.refuse(node, name, value, label)
+            self._missing.setdefault(name, self._lack(node, name, value, label))
+            shape = (_ANY, _ANY) if value.shape is None else value.shape
+            value = Value(value.kind or _FLOAT, tuple(_ANY if size is None else size for size in shape))
         if min(value.sizes, default=0) < 0 or not value.bytes < _MOST_BYTES:
             raise OnnxError(f"{self.path}: node {label}: shape {value.shape} of {name!r} is impossible; correct it")
+        return value
 
-    def refuse(self, node: Any, name: str, value: Value, label: str) -> NoReturn:
-        """Raises OnnxError with the operator, the reason, and what helps."""
+    def _lack(self, node: Any, name: str, value: Value, label: str) -> tuple[str, str]:
+        """Why a size is unknown, and what helps."""
         of_onnx = node.domain in ("", "ai.onnx", "ai.onnx.ml")
         reason = "its size depends on data" if of_onnx else f"{full_name(node)} is not an operator of ONNX itself"
-        shape = value.shape or (8, 8)
-        example = ",".join("8" if size is None else str(size) for size in shape)
+        shape = value.shape or (_ANY, _ANY)
+        example = ",".join(str(_ANY if size is None else size) for size in shape)
         if value.shape is not None and list(value.shape).count(None) == 1:
             known_sizes = ",".join("?" if size is None else str(size) for size in shape)
-            remedy = f"give the open one of {known_sizes} (--size {name}=8)"
+            remedy = f"give the open one of {known_sizes} (--size {name}={_ANY})"
         else:
             remedy = f"give its shape (--input {name}={example})"
-        raise OnnxError(
-            f"{self.path}: node {label}: the size of {name!r} is unknown; {reason}; {remedy}, or fold it by your "
-            f"runtime: {folding_line(self.path, self.sizes)}"
+        return f"node {label}: the size of {name!r} is unknown; {reason}", remedy
+
+    def whole(self, graph: Any, scope: Scope) -> list[Value]:
+        """Walk the model's graph. Raises OnnxError that names the node, or all tensors whose sizes have to be given."""
+        try:
+            outputs = self.graph(graph, scope)
+        except OnnxError as error:
+            if not self._missing:
+                raise
+            raise self._missing_sizes() from error
+        if self._missing:
+            raise self._missing_sizes()
+        return outputs
+
+    def _missing_sizes(self) -> OnnxError:
+        listed = "; ".join(f"{reason}; {remedy}" for reason, remedy in self._missing.values())
+        return OnnxError(
+            f"{self.path}: {listed}, or fold {'it' if len(self._missing) == 1 else 'them'} by your runtime: "
+            f"{folding_line(self.path, self.sizes)}"
         )
 
     def _results(
@@ -357,12 +413,22 @@ def parts_of(values: Iterable[Value | None]) -> list[Value]:
     return parts
 
 
-def subgraphs(node: Any) -> list[Any]:
-    return [
-        graph
-        for attribute in node.attribute
-        for graph in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs)
-    ]
+def unique(numbers: Iterable[int]) -> tuple[int, ...]:
+    """Each number once, in the same order."""
+    return tuple(dict.fromkeys(numbers))
+
+
+def deciding(values: Iterable[Value | None]) -> tuple[int, ...]:
+    """The operations that conditions or numbers of steps follow from; none if they are constants or inputs."""
+    parts = parts_of(values)
+    return unique(n for part in parts for n in (*([] if part.owner is None else [part.owner]), *part.after))
+
+
+def later(value: Value, sources: tuple[int, ...]) -> Value:
+    """A tensor or sequence that is there only after these operations."""
+    if value.items is not None:
+        return replace(value, items=tuple(later(item, sources) for item in value.items))
+    return replace(value, after=unique([*value.after, *sources]))
 
 
 def names_in(graph: Any) -> set[str]:

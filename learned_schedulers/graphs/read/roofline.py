@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from learned_schedulers.graphs.devices.settings import Device
-from learned_schedulers.graphs.problems.problem import NO_SHARED, Parts, Problem, SharedWeights
+from learned_schedulers.graphs.problems.problem import NO_SHARED, Inputs, Parts, Problem, SharedWeights
 from learned_schedulers.graphs.read.graph import Graph
 
 
@@ -28,10 +28,12 @@ def problem_of(
     rates: np.ndarray | None = None,
     shared: SharedWeights = NO_SHARED,
     results: Parts | None = None,
+    inputs: Inputs | None = None,
 ) -> Problem:
     """The graph on `devices` devices of this kind, without transfers.
 
-    memory: bytes of each device, by default those of `device`; rates: as of `seconds`; shared, results: of the problem.
+    memory: bytes of each device, by default those of `device`; rates: as of `seconds`; shared, results: of the problem;
+    inputs: None if they do not count.
     If the whole graph fits one device, the problem's memory is unlimited, which is equivalent. Run times that the graph
     brings along take precedence over the roofline. Raises ValueError if neither the graph nor a device gives run times.
     """
@@ -39,7 +41,9 @@ def problem_of(
     if not has_seconds and device is None:
         raise ValueError(f"graph {graph.name}: it has no run times; name a device, whose roofline gives them")
     sizes, weight_bytes = graph.bytes_written.astype(np.float64), graph.bytes_kept.astype(np.float64)
-    # No device ever holds more than every result once and all weights.
+    if inputs is not None:
+        weight_bytes, shared = weight_bytes + inputs.kept_bytes, shared.and_those_of(inputs.shared)
+    # No device ever holds more than every result once, all weights and all inputs.
     result_bytes = sizes if results is None else results.sizes
     most = float(result_bytes.sum() + weight_bytes.sum() + shared.sizes.sum())
     device_memory = np.inf if device is None else device.memory_bytes

@@ -32,17 +32,21 @@ class Call(NamedTuple):
 Formula = Callable[[Call], float]
 
 
+def pairs_of(call: Call) -> int:
+    """Pairs of a query and a key of attention, whose first arguments these are."""
+    query, key = call.args[:2]
+    return int(query.numel() // max(1, query.shape[-1]) * key.shape[-2])
+
+
 def _attention(call: Call) -> float:
-    query, key, value = call.args[:3]
-    scores = query.numel() // max(1, query.shape[-1]) * key.shape[-2]
-    return 2.0 * scores * (query.shape[-1] + value.shape[-1])
+    query, _, value = call.args[:3]
+    return 2.0 * pairs_of(call) * (query.shape[-1] + value.shape[-1])
 
 
 def _attention_backward(call: Call) -> float:
     """Scores anew, and the gradients of queries and keys; of values and of the weights of attention."""
-    _, query, key, value = call.args[:4]
-    scores = query.numel() // max(1, query.shape[-1]) * key.shape[-2]
-    return 2.0 * scores * (3 * query.shape[-1] + 2 * value.shape[-1])
+    query, _, value = call.args[:3]
+    return 2.0 * pairs_of(call) * (3 * query.shape[-1] + 2 * value.shape[-1])
 
 
 def _recurrent(x: Tensor, weights: Sequence[Tensor]) -> float:
@@ -190,7 +194,9 @@ def _embedding_bag(call: Call) -> float:
 
 PRODUCTS: Mapping[str, Formula] = {  # by the full name; their rate depends on the type of numbers
     "scaled_dot_product_attention": _attention,
-    "scaled_dot_product_attention_backward": _attention_backward,
+    "scaled_dot_product_attention_backward": lambda call: _attention_backward(call._replace(args=call.args[1:])),
+    "higher_order::flex_attention": _attention,
+    "higher_order::flex_attention_backward": _attention_backward,
     **{kind: lambda call: _recurrent(call.args[0], call.args[2]) for kind in ("lstm", "gru", "rnn_tanh", "rnn_relu")},
     **{
         f"{kind}_backward": lambda call: 2 * _recurrent(call.args[2], call.args[4])
@@ -210,6 +216,8 @@ FORMULAS: Mapping[str, Formula] = {  # further ones
     **dict.fromkeys(("max_pool1d", "avg_pool1d"), _windows(1)),
     **dict.fromkeys(("max_pool2d_with_indices", "max_pool2d", "avg_pool2d", "quantized_max_pool2d"), _windows(2)),
     **dict.fromkeys(("max_pool3d_with_indices", "max_pool3d", "avg_pool3d"), _windows(3)),
+    "fractional_max_pool2d": _windows(2),
+    "fractional_max_pool3d": _windows(3),
     "avg_pool2d_backward": _window_gradients(2),
     "avg_pool3d_backward": _window_gradients(3),
     **dict.fromkeys(("max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward"), _per_result(1)),
@@ -252,6 +260,7 @@ FORMULAS: Mapping[str, Formula] = {  # further ones
     **dict.fromkeys(("_embedding_bag", "_embedding_bag_forward_only"), _embedding_bag),
     "torchvision::nms": lambda call: 8.0 * call.args[0].shape[0] ** 2,  # every pair of boxes
     "torchvision::roi_align": _regions,
+    "flex_lib::zeros_and_scatter": lambda call: float(call.inputs[-1].numel()),
 }
 
 MOVES = {  # further operators that only move data

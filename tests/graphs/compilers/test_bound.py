@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from learned_schedulers.conformance.fusion_problems import BALANCED, UNIT, drawn, optima, problem, problems, small
 from learned_schedulers.graphs.compilers.bound import lower_bound
 from learned_schedulers.graphs.compilers.cost import seconds
 from learned_schedulers.graphs.compilers.levels import LEVELS, plan_of
 from learned_schedulers.graphs.compilers.plan import separate
 from learned_schedulers.graphs.compilers.rates import Rates
+from tests.graphs.compilers.made import BALANCED, UNIT, drawn, optima, problem, problems, small
 
 ALMOST = 1 - 1e-12
 CACHED = Rates(1.0, 6.0, 4.0, 1.0, 0.5, 0.1, 1.0, 1.0, 1.0)  # the first six bytes of a kernel move faster

@@ -1,7 +1,11 @@
-"""An independent simulator in plain Python over networkx: slow, without any code of the compiled simulator."""
+"""An independent simulator in plain Python over networkx: slow, without any code of the compiled simulator.
+
+Its times are fractions: numbers count as they are written, 0.1 as a tenth, and sums are exact.
+"""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import pairwise
 
 import networkx as nx
@@ -10,69 +14,81 @@ import numpy as np
 from learned_schedulers.graphs.problems.problem import Problem
 
 
+def exact(number: float) -> Fraction:
+    """A number as it is written."""
+    return Fraction(repr(float(number)))
+
+
+def delay(problem: Problem, size: float) -> Fraction:
+    """Seconds until so many bytes are on another device."""
+    return exact(problem.transfers.slope) * exact(size) + exact(problem.transfers.delay)
+
+
 def graph(problem: Problem, order: np.ndarray, placement: np.ndarray) -> nx.DiGraph:
     """The graph's edges with `delay`, and edges between neighbours on a device."""
     whole = nx.DiGraph()
     whole.add_nodes_from(range(len(problem)))
     for source, target in zip(problem.children.sources.tolist(), problem.children.targets.tolist(), strict=True):
-        delay = problem.transfers.slope * problem.sizes[source] + problem.transfers.delay
-        whole.add_edge(source, target, delay=0.0 if placement[source] == placement[target] else delay)
+        away = placement[source] != placement[target]
+        whole.add_edge(source, target, delay=delay(problem, problem.sizes[source]) if away else Fraction())
     for device in range(problem.devices):
         chain = [int(i) for i in order if placement[i] == device]
         for before, after in pairwise(chain):
             if not whole.has_edge(before, after):
-                whole.add_edge(before, after, delay=0.0)
+                whole.add_edge(before, after, delay=Fraction())
     return whole
 
 
 def ends(problem: Problem, order: np.ndarray, placement: np.ndarray) -> dict[int, float]:
     """End of each operation: the longest path to it."""
+    return {i: float(end) for i, end in _ends(problem, order, placement).items()}
+
+
+def _ends(problem: Problem, order: np.ndarray, placement: np.ndarray) -> dict[int, Fraction]:
     whole = graph(problem, order, placement)
-    ended: dict[int, float] = {}
+    ended: dict[int, Fraction] = {}
     for i in nx.topological_sort(whole):
         arrivals = [ended[before] + whole.edges[before, i]["delay"] for before in whole.predecessors(i)]
         arrivals += [
-            problem.transfers.slope * size + problem.transfers.delay
-            for _, reader, first, size in reads(problem)
-            if reader == i and placement[first] != placement[i]
+            delay(problem, size)
+            for _, reader, first, size, sent in reads(problem)
+            if reader == i and placement[first] != placement[i] and sent
         ]
-        ended[i] = max(arrivals, default=0.0) + float(problem.seconds[i])
+        ended[i] = max(arrivals, default=Fraction()) + exact(problem.seconds[i])
     return ended
 
 
-def reads(problem: Problem) -> list[tuple[int, int, int, float]]:
-    """Weight, reader, first reader and bytes of each later read of a shared weight."""
+def reads(problem: Problem) -> list[tuple[int, int, int, float, bool]]:
+    """Weight, reader, first reader and bytes of each later read of a weight or input, and whether a link sends it."""
     shared = problem.shared
-    return list(
-        zip(*(part.tolist() for part in (shared.weights, shared.readers, shared.firsts, shared.sizes)), strict=True)
-    )
+    columns = (shared.weights, shared.readers, shared.firsts, shared.sizes, shared.sent)
+    return list(zip(*(part.tolist() for part in columns), strict=True))
 
 
 def peaks(problem: Problem, order: np.ndarray, placement: np.ndarray) -> list[float]:
     """The most bytes on each device, over all times at which a result is allocated."""
-    ended = ends(problem, order, placement)
-    results: list[tuple[int, float, float, float]] = []  # device, from, until, bytes
+    ended = _ends(problem, order, placement)
+    results: list[tuple[int, Fraction, Fraction, float]] = []  # device, from, until, bytes
     parts = problem.parts
     for part, i in enumerate(parts.owners.tolist()):
         home, size = int(placement[i]), float(parts.sizes[part])
         readers = parts.readers.targets[parts.readers.offsets[part] : parts.readers.offsets[part + 1]].tolist()
-        arrives = ended[i] + problem.transfers.slope * float(problem.sizes[i]) + problem.transfers.delay
+        arrives = ended[i] + delay(problem, problem.sizes[i])
         until = [ended[i], *(ended[j] if placement[j] == home else arrives for j in readers)]
         if parts.lasting[part]:
             until = [max(ended.values())]
-        results.append((home, ended[i] - float(problem.seconds[i]), max(until), size))
+        results.append((home, ended[i] - exact(problem.seconds[i]), max(until), size))
         for device in {int(placement[j]) for j in readers} - {home}:
             results.append((device, ended[i], max(ended[j] for j in readers if placement[j] == device), size))
-    copies: dict[tuple[int, int], tuple[float, float]] = {}  # weight, device: end of its last reader, bytes
-    for weight, reader, first, size in reads(problem):
+    copies: dict[tuple[int, int], tuple[Fraction, float]] = {}  # weight, device: end of its last reader, bytes
+    for weight, reader, first, size, _ in reads(problem):
         key = (weight, int(placement[reader]))
         if placement[reader] != placement[first]:
-            copies[key] = (max(copies.get(key, (0.0, 0.0))[0], ended[reader]), size)
-    results += [(device, 0.0, end, size) for (_, device), (end, size) in copies.items()]
+            copies[key] = (max(copies.get(key, (Fraction(), 0.0))[0], ended[reader]), size)
+    results += [(device, Fraction(), end, size) for (_, device), (end, size) in copies.items()]
     most = [0.0] * problem.devices
     for device, moment, _, _ in results:
-        stays = [(where, begin, end * problem.same_time, size) for where, begin, end, size in results]
-        alive = sum(size for where, begin, end, size in stays if where == device and begin <= moment < end)
+        alive = sum(size for where, begin, end, size in results if where == device and begin <= moment < end)
         most[device] = max(most[device], alive)
     weights = [
         sum(float(problem.weights[i]) for i in range(len(problem)) if placement[i] == d) for d in range(problem.devices)

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from learned_schedulers.graphs.devices.evaluation import evaluated
 from learned_schedulers.graphs.devices.simulator import makespans, peaks, starts
-from learned_schedulers.graphs.problems.problem import Edges, Parts, Problem, Transfers
+from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
 from tests.graphs.devices import oracle
 from tests.graphs.problems import drawn
 
@@ -82,11 +83,38 @@ def test_bad_problems_name_their_operation(changed: dict, message: str) -> None:
         replace(DIAMOND, **changed)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_equal_times_are_equal_although_their_sums_are_rounded(seed: int) -> None:
+    """Tenths of seconds, whose sums are rounded: operations and transfers of several devices end at the same times."""
+    rng = np.random.default_rng(seed)
+    for _ in range(25):
+        problem = drawn.problem(rng, int(rng.integers(2, 15)), int(rng.integers(1, 4)), float(rng.random()))
+        if rng.random() < 0.5:
+            problem = drawn.with_sharing(problem, rng)
+        tenths = rng.integers(0 if rng.random() < 0.3 else 1, 6, len(problem)) / 10
+        problem = replace(problem, seconds=tenths, transfers=Transfers(0.0, float(rng.integers(0, 3)) / 10))
+        orders, placements = drawn.schedules(problem, rng, 5)
+        exact = [oracle.peaks(problem, *schedule) for schedule in zip(orders, placements, strict=True)]
+        simulated = [peaks(problem, *schedule) for schedule in zip(orders, placements, strict=True)]
+        np.testing.assert_allclose(simulated, exact, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(evaluated(problem, orders, placements).peaks, exact, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("seconds", [[0.1, 0.4], [0.4, 0.1, 0.7], [1e6, 1e-7]])
+def test_a_result_without_readers_is_freed_when_its_operation_ends(seconds: list[float]) -> None:
+    """One result is there at a time, also one of an operation that is very short beside the time at which it runs."""
+    n = len(seconds)
+    sizes = np.arange(1.0, n + 1)
+    problem = Problem(np.array(seconds), sizes, Edges(np.zeros(n + 1, np.int32), np.zeros(0, np.int32)), 1)
+    order, placement = np.arange(n, dtype=np.int32), np.zeros(n, np.int32)
+    assert peaks(problem, order, placement) == [n]
+    limited = evaluated(replace(problem, memory=n + 0.5), order[None], placement[None])
+    assert limited.peaks.tolist() == [[n]] and limited.fits.all()
+
+
 def test_memory_that_is_free_at_a_time_is_available_at_that_time() -> None:
     n = 400  # a chain whose times are rounded: two results are there at a time, never three
     chain = Edges(np.r_[np.arange(n), n - 1].astype(np.int32), np.arange(1, n, dtype=np.int32))
     for seed in range(5):
-        seconds = np.random.default_rng(seed).random(n)
-        parts = Parts(np.arange(n), np.ones(n), chain, np.zeros(n, bool))
-        problem = Problem(seconds, np.ones(n), chain, 1, results=parts)
+        problem = Problem(np.random.default_rng(seed).random(n), np.ones(n), chain, 1)
         assert peaks(problem, np.arange(n), np.zeros(n, np.int32)) == [2.0]

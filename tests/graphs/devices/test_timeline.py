@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from learned_schedulers.graphs.devices.simulator import makespans, peaks
 from learned_schedulers.graphs.devices.timeline import timeline, usage
+from learned_schedulers.graphs.problems.problem import Transfers
 from tests.graphs.devices import oracle
 from tests.graphs.problems import drawn
 
@@ -41,6 +44,8 @@ def test_no_operation_has_no_times() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_the_most_is_the_peak_and_what_is_left_are_weights(seed: int) -> None:
     problem = drawn.problem(np.random.default_rng(seed), 20)
+    whole = np.ceil(8 * problem.seconds) / 8  # eighths, whose sums are not rounded
+    problem = replace(problem, seconds=whole, transfers=Transfers(0.0, 0.25))
     orders, placements = drawn.schedules(problem, np.random.default_rng(seed), 1)
     curves = usage(problem, orders[0], placements[0])
     weights = np.bincount(placements[0], problem.weights, problem.devices)

@@ -7,9 +7,6 @@ import pytest
 import torch
 
 from learned_schedulers.conformance.failures import failures_of
-from learned_schedulers.conformance.fusion import CHECKS, Candidate
-from learned_schedulers.conformance.fusion_problems import BALANCED as RATES
-from learned_schedulers.conformance.fusion_problems import SEVERAL as MACHINE
 from learned_schedulers.graphs.compilers.cost import seconds
 from learned_schedulers.graphs.compilers.fusion_problem import FusionProblem, MachineCosts
 from learned_schedulers.graphs.compilers.kernel_graph import kernel_graph
@@ -32,6 +29,9 @@ from learned_schedulers.graphs.models.fusing.settings import (
 from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph as Settings
 from learned_schedulers.graphs.problems.problem import Transfers
 from learned_schedulers.methods import Unsupported, names
+from tests.graphs.compilers.fusion_checks import CHECKS, Candidate
+from tests.graphs.compilers.made import BALANCED as RATES
+from tests.graphs.compilers.made import SEVERAL as MACHINE
 from tests.graphs.compilers.made import drawn
 
 pytestmark = pytest.mark.slow

@@ -136,6 +136,43 @@ class Loop(nn.Module):
         step = lambda i, y: (i + 1, y @ self.weight)
         return while_loop(lambda i, y: i < 10, step, (torch.zeros((), dtype=torch.int64, device=x.device), x))[1]
 
+class Scan(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(8, 8))
+    def forward(self, x):
+        from torch._higher_order_ops import scan
+        start = torch.zeros(2, 3, dtype=torch.int64, device=x.device), x[0]
+        return scan(lambda c, row: ((c[0] + 1, c[1] @ self.weight), row.sum()), start, x)
+
+class Flex(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.project, self.bias = nn.Linear(16, 16), nn.Parameter(torch.zeros(4))
+    def forward(self, x):
+        from torch.nn.attention.flex_attention import flex_attention
+        q = self.project(x).view(2, 32, 4, 4).transpose(1, 2)
+        return flex_attention(q, q, q, lambda score, b, head, i, j: score + self.bias[head] * (i - j))
+
+class Autocast(nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        self.a, self.kind = nn.Linear(8, 8, bias=False), kind
+    def forward(self, x):
+        with torch.autocast(self.kind, dtype=torch.bfloat16):
+            return self.a(x)
+
+class Derivative(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(8, 1)
+    def forward(self, x):
+        return torch.func.vmap(torch.func.grad(lambda row: self.a(row).tanh().sum()))(x)
+
+class Jagged(nn.Module):
+    def forward(self, x, y):
+        return torch.nested.to_padded_tensor(torch.nested.nested_tensor([x, y], layout=torch.jagged).sin(), 0.0)
+
 class Choice(nn.Module):
     def forward(self, x):
         return torch.cond(x.sum() > 0, lambda z: z.sin() @ z, lambda z: z @ z, (x,))
@@ -221,14 +258,42 @@ def test_products_of_integers_have_the_type_of_their_numbers(kinds: Path) -> Non
 @pytest.mark.slow
 def test_control_flow_says_its_rule(kinds: Path) -> None:
     loop = export_module("odd_kinds:Loop", ["2,8"], False)
-    assert "while_loop (1) is priced as a single step" in loop.notes[0] and "--costs FILE" in loop.notes[0]
+    assert "torch's while_loop (1) is priced as a single step" in loop.notes[0] and "--costs FILE" in loop.notes[0]
     assert loop.graph.flops[loop.graph.kinds.index("while_loop")] == pytest.approx(2 * 2 * 8 * 8, abs=3)
     (kinds / "costs.json").write_text('{"higher_order::while_loop": {"flops": "10 * 2 * 2 * 64"}}')
     priced = export_module("odd_kinds:Loop", ["2,8"], False, costs=kinds / "costs.json")
     assert priced.graph.flops[priced.graph.kinds.index("while_loop")] == 2560
     choice = export_module("odd_kinds:Choice", ["8,8"], False)
-    assert choice.notes == ("torch.cond (1) is priced as its more expensive branch",)
+    assert choice.notes[0].startswith("torch's cond (1) is priced as its more expensive branch")
     assert choice.graph.flops[choice.graph.kinds.index("cond")] == 2 * 8**3 + 64
+    scan = export_module("odd_kinds:Scan", ["5,4,8"], False)
+    assert "scan (1) is priced as all of its steps" in scan.notes[0]
+    number = scan.graph.kinds.index("scan")
+    assert scan.graph.flops[number] == 5 * (6 + 2 * 4 * 8 * 8 + 32) and scan.types[number] == "float32"
+
+
+@pytest.mark.slow
+def test_flex_attention_is_attention_with_its_functions(kinds: Path) -> None:
+    pairs, width = 2 * 4 * 32 * 32, 4
+    step = export_module("odd_kinds:Flex", ["2,32,16"], True)
+    forward, backward = (step.graph.kinds.index(f"flex_attention{part}") for part in ("", "_backward"))
+    assert step.graph.flops[forward] == pairs * (2 * 2 * width + 3)  # a difference, a product and a sum for each pair
+    assert step.graph.flops[backward] == pairs * (5 * 2 * width + 3 + 3)  # and their gradients: a sum for each head
+    assert step.types[forward] == "float32" and step.unpriced == () and "flex_attention (1)" in "".join(step.notes)
+    alone = export_module("odd_kinds:Flex", ["2,32,16"], False, eager=True)
+    number = alone.graph.kinds.index("flex_attention")
+    assert alone.graph.flops[number] == step.graph.flops[forward]
+    whole = 2 * 32 * 16 * 4 + 4 * 4  # bytes of queries, which are keys and values, too, and of the bias
+    assert whole <= alone.graph.bytes_read[number] < whole + 32  # and of the one block that no mask leaves out
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("kind", ["cpu", "cuda"])
+def test_products_under_autocast_have_its_type(kind: str, training: bool, kinds: Path) -> None:
+    source = export_module(f"odd_kinds:Autocast(kind='{kind}')", ["4,8"], training, loss="sum")
+    products = [number for number, name in enumerate(source.graph.kinds) if name == "mm"]
+    assert [source.types[number] for number in products] == ["bfloat16"] * (1 + training)
+    assert source.graph.bytes_written[products[0]] == 4 * 8 * 2
 
 
 @pytest.mark.slow
@@ -264,6 +329,13 @@ def test_inputs_by_name_and_in_dictionaries(kinds: Path) -> None:
     ("named", "inputs", "options", "message"),
     [
         ("Branch", ["2,8"], {}, r"forward needs the value of a tensor .*use torch.where or torch.cond"),
+        (
+            "Derivative",
+            ["2,8"],
+            {},
+            r"forward transforms a function by torch.func .*; write the derivative by ordinary",
+        ),
+        ("Jagged", ["2,8", "3,8"], {}, r"forward makes nested \(jagged\) tensors.*; pad the sequences to one length"),
         ("Large", ["2,1048576"], {}, r"only be built with its weights, which do not fit.*take numbers from the const"),
         ("Half", ["2,8"], {}, r"different types, bfloat16 and float32.*write the type before the shape"),
         ("Half", ["int64:2,8"], {}, r"different types, bfloat16 and int64.*write the type before the shape"),

@@ -106,6 +106,13 @@ class NoisyChoice(nn.Module):
         chosen = torch.cond(x.sum() > 0, lambda t: t * torch.rand_like(t), lambda t: t + torch.rand_like(t), (x,))
         return self.last(self.dropout(chosen))
 
+class Normalised(nn.Module):  # a dimension of one element, whose stride decides the memory format
+    def __init__(self):
+        super().__init__()
+        self.mix, self.norm = nn.Linear(8, 8), nn.GroupNorm(2, 8)
+    def forward(self, x):
+        return self.norm(self.mix(x.flatten(2).transpose(1, 2)).transpose(1, 2).reshape(x.shape) + x)
+
 class State(nn.Module):  # a buffer that changes, constants, and types
     def __init__(self):
         super().__init__()
@@ -129,6 +136,7 @@ CASES = [  # class, inputs, whether it is a training step, tensors to compare
     ("Attention", ["2,6,16"], False, 1),
     ("Attention", ["2,6,16"], True, 13),
     ("State", ["3,8"], False, 3),
+    ("Normalised", ["1,8,4,8"], True, 5),
 ]
 
 

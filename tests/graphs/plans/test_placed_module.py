@@ -256,6 +256,34 @@ def test_settings_of_torch() -> None:
         placed_linear(Scaled().to("meta"), X)
 
 
+class DynamicCache:
+    """As transformers name theirs."""
+
+
+class Answers(nn.Module):
+    def __init__(self, answer: Callable[[Tensor], object]) -> None:
+        super().__init__()
+        self.answer = answer
+
+    def forward(self, x: Tensor) -> object:
+        return self.answer(x)
+
+
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        (torch.compile(nn.Linear(8, 8)), r"the module is compiled by torch\.compile.*compiled\._orig_mod"),
+        (nn.Sequential(torch.compile(nn.Linear(8, 8)), nn.ReLU()), r"0 is compiled by torch\.compile"),
+        (Answers(lambda x: (x.sin(), DynamicCache())), r"forward returns a DynamicCache: .*; .*use_cache=False"),
+        (Answers(lambda x: torch.nested.nested_tensor([x, x[:2]], layout=torch.jagged)), "pad the sequences to one le"),
+        (Answers(lambda x: torch._grouped_mm(x[None], x.t()[None])), "BF16 type.*; give the module and its inputs one"),
+    ],
+)
+def test_refusals_have_their_own_remedy(module: nn.Module, message: str) -> None:
+    with pytest.raises(NotPlaceable, match=message):
+        PlacedModule(module.eval(), (X,), np.zeros(2, int), ["cpu"])
+
+
 class Overwrites(nn.Module):
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
         x.add_(1)

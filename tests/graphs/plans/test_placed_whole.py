@@ -1,4 +1,4 @@
-"""A split of attention, recurrent layers or interpolation runs as the operators that it names, with gradients."""
+"""A split that `graph` writes is one of the operations that PlacedModule numbers, and runs as them, with gradients."""
 
 from __future__ import annotations
 
@@ -44,6 +44,27 @@ class Recurrent(nn.Module):
 class Resized(nn.Module):
     def forward(self, x):
         return functional.interpolate(x.sin(), scale_factor=2.0, mode="linear")
+
+class Exported(nn.Module):
+    # As networks do that leave out a mask which masks nothing, unless they are exported; and constants of numbers.
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(32, 32), nn.Linear(32, 4)
+    def forward(self, x):
+        x = self.first(x)
+        if torch.compiler.is_exporting():
+            x = x * (x.square() >= 0)
+        x = torch.cat([torch.tensor([], device=x.device).view(2, 0, 32), self.second(x) @ torch.ones(4, 32)], 1)
+        return x * torch.tensor([2.0])
+
+class Normalised(nn.Module):
+    # A dimension of one element, whose stride decides the memory format.
+    def __init__(self):
+        super().__init__()
+        self.mix, self.norm = nn.Linear(8, 8), nn.GroupNorm(2, 8)
+    def forward(self, x):
+        x = x.flatten()[:256].view(1, 8, 4, 8)
+        return self.norm(self.mix(x.flatten(2).transpose(1, 2)).transpose(1, 2).reshape(x.shape) + x)
 """
 
 
@@ -55,6 +76,8 @@ class Resized(nn.Module):
         ("Encoder", "scaled_dot_product_attention"),
         ("Recurrent", "lstm"),
         ("Resized", "interpolate"),
+        ("Exported", "mul"),
+        ("Normalised", "native_group_norm"),
     ],
 )
 def test_it_runs_what_the_split_names(name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,10 +13,11 @@ __all__ = ["problem", "renumbered", "schedules", "with_sharing"]
 
 
 def with_sharing(problem: Problem, rng: np.random.Generator) -> Problem:
-    """The same with up to four weights that several operations read, and results in parts, some of which last."""
+    """The same with up to four weights and inputs that several operations read, and parts of results, some lasting."""
     n = len(problem)
     readers = [sorted(rng.choice(n, rng.integers(1, n + 1), replace=False).tolist()) for _ in range(rng.integers(5))]
-    shared = SharedWeights.of((numbers, int(rng.integers(4))) for numbers in readers)
+    tensors = [(numbers, int(rng.integers(4))) for numbers in readers]
+    shared = SharedWeights.of(tensors[::2]).and_those_of(SharedWeights.of(tensors[1::2], sent=False))
     owners = np.repeat(np.arange(n), rng.integers(1, 4, n))
     children = [problem.children.targets[slice(*problem.children.offsets[i : i + 2])] for i in range(n)]
     readers = [children[i][rng.random(len(children[i])) < 0.6] for i in owners]

@@ -11,6 +11,7 @@ import torch
 from onnx import TensorProto, helper
 from torch import Tensor, nn
 
+from learned_schedulers.graphs.plans.module_export import export_module
 from learned_schedulers.graphs.read.cost_rules import unpriced_text
 from learned_schedulers.graphs.read.export import traced
 from learned_schedulers.graphs.read.node_costs import Prices
@@ -81,6 +82,40 @@ def test_files(tmp_path: Path) -> None:
     opsets = [helper.make_opsetid("", 20), helper.make_opsetid("mine", 1)]
     onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10), tmp_path / "mine.onnx")
     assert read_with_names(tmp_path / "mine.onnx").unpriced == ("mine::Relu",)
+
+
+@pytest.mark.parametrize(("kind", "taps"), [("MaxPool", 9), ("AveragePool", 9), ("LpPool", 9)])
+def test_pools_of_files(kind: str, taps: int, tmp_path: Path) -> None:
+    node = helper.make_node(kind, ["x"], ["y"], kernel_shape=[3, 3], strides=[2, 2])
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in FORMS.items()]
+    model = helper.make_model(helper.make_graph([node], "g", values[:1], values[1:]), ir_version=10)
+    model.opset_import[0].version = 20
+    onnx.save(model, tmp_path / "mine.onnx")
+    read = read_with_names(tmp_path / "mine.onnx", joins=True)
+    assert read.unpriced == () and read.graph.flops.tolist() == [taps * 2 * 3 * 4 * 4]
+    assert read_with_names(tmp_path / "mine.onnx").unpriced == ()
+
+
+FORMS = {"x": [2, 3, 9, 9], "y": [2, 3, 4, 4]}
+
+
+class Windows(nn.Module):
+    """Windows that never change, and an unknown operator of a weight that never changes: neither costs anything."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(8, 8))
+
+    def forward(self, x: Tensor) -> Tensor:
+        windows = torch.hann_window(8, device=x.device) * torch.kaiser_window(8, device=x.device)
+        pooled, places = nn.functional.max_pool2d(x, 2, return_indices=True)
+        return nn.functional.max_unpool2d(pooled, places, 2) * windows + product(self.weight, self.weight)
+
+
+def test_what_costs_nothing_is_not_warned_of() -> None:
+    source = export_module(f"{__name__}:Windows", ["2,3,8,8"], False)
+    assert source.unpriced == () and source.graph.kinds == ("max_pool2d_with_indices", "max_unpool2d", "mul", "add")
+    assert export_module(f"{__name__}:Windows", ["2,3,8,8"], False, eager=True).unpriced == ("cost_rules::product",)
 
 
 def test_the_sentence_counts() -> None:

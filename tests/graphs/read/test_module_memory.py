@@ -11,6 +11,9 @@ import torch
 from onnx import TensorProto, helper
 from torch import Tensor, nn
 
+from learned_schedulers.graphs.devices.simulator import makespans, peaks
+from learned_schedulers.graphs.plans.sources import on_devices, read_file
+from learned_schedulers.graphs.problems.problem import NO_SHARED, Edges, Problem, Transfers
 from learned_schedulers.graphs.read.export import traced
 from learned_schedulers.graphs.read.module_memory import ModuleMemory, Optimiser, memory_of
 from learned_schedulers.graphs.read.onnx_files import NamedGraph, read_with_names
@@ -93,6 +96,25 @@ def test_gradients_wait_for_their_step_and_optimisers_have_states() -> None:
     assert states == [0, 3 * SQUARE, 6 * SQUARE, 0]
 
 
+def test_inputs_count_on_every_device_that_reads_them() -> None:
+    """Two layers read x, a view of it among them; the second device needs it, too, without a transfer."""
+
+    class Twice(nn.Module):
+        def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+            return torch.relu(x), torch.tanh(x.t()) * 2
+
+    read = memory(Twice)
+    assert read.inputs.kept_bytes.tolist() == [SQUARE, 0, 0]  # nothing reads y
+    assert (read.inputs.shared.readers.tolist(), read.inputs.shared.sizes.tolist()) == ([1], [SQUARE])
+    numbers, edges = np.arange(3), Edges(np.array([0, 0, 1, 1], np.int32), np.array([2], np.int32))
+    shared = NO_SHARED.and_those_of(read.inputs.shared)
+    link = Transfers(slope=1.0)
+    apart = Problem(np.ones(3), np.zeros(3), edges, 2, link, read.inputs.kept_bytes.astype(float), shared=shared)
+    assert peaks(apart, numbers, np.array([0, 1, 1])).tolist() == [SQUARE, SQUARE]
+    assert peaks(apart, numbers, np.array([0, 0, 0])).tolist() == [SQUARE, 0]
+    assert makespans(apart, numbers[None], np.array([[0, 1, 1]])) == [2.0]
+
+
 def onnx_graph(folder: Path, nodes: list[onnx.NodeProto], outputs: list[str]) -> NamedGraph:
     square = [WIDTH, WIDTH]
     graph = helper.make_graph(
@@ -126,6 +148,22 @@ def loop(count: int) -> list[onnx.NodeProto]:
         helper.make_node("MatMul", ["x", "w"], ["a"]),
         helper.make_node("Loop", ["steps", "", "a"], ["y"], body=body),
     ]
+
+
+def test_inputs_of_a_file_count_at_their_first_reader_also_through_views_and_groups(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Transpose", ["x"], ["t"], perm=[1, 0]),
+        helper.make_node("MatMul", ["t", "w"], ["a"]),
+        helper.make_node("Sigmoid", ["x"], ["s"]),
+        helper.make_node("Mul", ["x", "s"], ["b"]),
+        helper.make_node("Add", ["a", "b"], ["y"]),
+    ]
+    onnx_graph(tmp_path, nodes, ["y"])
+    source = read_file(tmp_path / "g.onnx", {})
+    assert source.graph.kinds == ("MatMul", "Swish", "Add") and source.inputs is not None
+    assert source.inputs.kept_bytes.tolist() == [SQUARE, 0, 0]
+    assert source.inputs.shared.readers.tolist() == [1] and source.inputs.shared.firsts.tolist() == [0]
+    assert on_devices(source, 2).weights.tolist() == [2 * SQUARE, 0, 0]
 
 
 @pytest.mark.parametrize(

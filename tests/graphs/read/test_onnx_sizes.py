@@ -322,3 +322,45 @@ def test_sequences(tmp_path: Path) -> None:
     graph = read_with_names(written(tmp_path, nodes, {"x": [4, 16]}, constants=CONSTANTS)).graph
     assert graph.kinds == ("SplitToSequence", "ConcatFromSequence", "Relu")
     assert graph.bytes_written.tolist() == [256, 320, 320]
+
+
+FUNCTIONS = [  # operator, sizes of its inputs, opset, its kinds of operations, FLOPs, and elements of its result
+    ("GreaterOrEqual", [[2, 3, 4], [4]], 13, ("GreaterOrEqual",), 24, 24),
+    ("LessOrEqual", [[4, 8], [4, 8]], 12, ("LessOrEqual",), 32, 32),
+    ("MeanVarianceNormalization", [[2, 3, 4, 4]], 13, ("MeanVarianceNormalization",), 96, 96),
+    ("MeanVarianceNormalization", [[2, 3, 4, 4]], 9, ("MeanVarianceNormalization",), 96, 96),
+    ("GroupNormalization", [[2, 8, 3, 3], [8], [8]], 21, ("GroupNormalization",), 144, 144),
+    ("SwiGLU", [[4, 8], [4, 8]], 28, ("Swish", "Mul"), 64, 32),  # without a price: as those that it is defined by
+]
+
+
+@pytest.mark.parametrize(("kind", "sizes", "opset", "kinds", "flops", "elements"), FUNCTIONS)
+def test_operators_that_onnx_defines_by_others(
+    kind: str, sizes: list[list[int]], opset: int, kinds: tuple[str, ...], flops: int, elements: int, tmp_path: Path
+) -> None:
+    inputs = dict(zip("abc", sizes, strict=False))
+    attributes = {"num_groups": 2} if kind == "GroupNormalization" else {}
+    nodes = [N(kind, list(inputs), ["r"], **attributes), N("Cast", ["r"], ["y"], to=TensorProto.DOUBLE)]
+    read = read_with_names(written(tmp_path, nodes, inputs, opset=opset), dimensions={})
+    assert read.graph.kinds == (*kinds, "Cast") and read.unpriced == ()
+    assert sum(read.graph.flops) == flops and read.graph.bytes_written[-1] == 8 * elements
+
+
+def test_all_missing_sizes_are_named_at_once(tmp_path: Path) -> None:
+    nodes = [
+        N("Strange", ["x"], ["a"], domain="com.example"),
+        N("Relu", ["a"], ["b"]),
+        N("ReduceSum", ["x"], ["s"], keepdims=0),
+        N("Cast", ["s"], ["n"], to=INT64),
+        N("Range", ["zero", "n", "unit"], ["r"]),
+        N("Strange", ["b"], ["c"], domain="com.example"),
+        N("Cast", ["r"], ["f"], to=FLOAT),
+        N("Mul", ["c", "f"], ["y"]),
+    ]
+    path = written(tmp_path, nodes, {"x": [4]}, constants=[numbers("zero", 0), numbers("unit", 1)])
+    with pytest.raises(OnnxError, match="unknown") as refusal:
+        read_with_names(path, dimensions={})
+    options = ["--input a=8,8", "--size r=8", "--input c=8,8"]
+    assert [option for option in options if option in str(refusal.value)] == options
+    graph = read_with_names(path, dimensions={"r": 8}, shapes={"a": (2, 8), "c": (2, 8)}).graph
+    assert graph.bytes_written[-1] == 4 * 2 * 8

@@ -9,6 +9,7 @@ import numpy as np
 from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.methods import OK, TIMED_OUT, UNSUPPORTED, Budget, Proposals
 from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.methods import not_numbers
 
 STATUSES = (OK, TIMED_OUT, UNSUPPORTED)
 ROUNDING = 1 - 1e-9  # sums of the same seconds in another sequence
@@ -25,6 +26,9 @@ def faults(proposals: Proposals, problem: Problem, budget: Budget) -> Iterator[s
     if (proposals.message == "") != (proposals.status == OK):
         yield f"the status is {proposals.status!r}, the message {proposals.message!r}; say why it is not ok, only then"
     if proposals.status == UNSUPPORTED:
+        return
+    if wrong := [name for name, values in proposals.stats.items() if not_numbers(values)]:
+        yield f"the stats {wrong[0]!r} are {proposals.stats[wrong[0]]}; they must be numbers, and not NaN"
         return
     n, arrays = len(problem), {"orders": proposals.orders, "placements": proposals.placements}
     for name, array in arrays.items():

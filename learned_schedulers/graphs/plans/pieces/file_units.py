@@ -18,9 +18,9 @@ from scipy.sparse.csgraph import connected_components
 
 from learned_schedulers.graphs.problems.problem import Edges
 from learned_schedulers.graphs.read.onnx_files import WalkedFile
-from learned_schedulers.graphs.read.onnx_model import OnnxError
+from learned_schedulers.graphs.read.onnx_model import OnnxError, subgraphs
 from learned_schedulers.graphs.read.onnx_values import Value
-from learned_schedulers.graphs.read.onnx_walk import RANDOM, names_in, subgraphs
+from learned_schedulers.graphs.read.onnx_walk import RANDOM, names_in
 from learned_schedulers.graphs.read.topology import topological_order
 
 SHARED_TYPES = {  # TensorProto.DataType of tensors that devices can share

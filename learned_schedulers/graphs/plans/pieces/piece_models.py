@@ -10,8 +10,7 @@ import numpy as np
 
 from learned_schedulers.files import content
 from learned_schedulers.graphs.plans.pieces.file_units import FileUnits, names_read
-from learned_schedulers.graphs.read.onnx_model import OnnxError, one_line
-from learned_schedulers.graphs.read.onnx_walk import subgraphs
+from learned_schedulers.graphs.read.onnx_model import OnnxError, one_line, subgraphs
 
 _LARGE = 1024  # bytes of a weight from which on it lies beside the model
 _MOST_BYTES = 2**31  # of a model
