@@ -23,7 +23,7 @@ from tests.trial import drawn_projects
 
 ROOT = Path(__file__).parents[1]
 PAGES = {path.name: path.read_text() for path in sorted((ROOT / "docs").glob("*.md"))}
-CHAPTER = "\n".join(PAGES[f"{name}.md"] for name in ("own_code", "memory_order", "own_project", "before_allocation"))
+CHAPTER = "\n".join(PAGES[f"{name}.md"] for name in ("own_code", "memory_order", "before_allocation"))
 COMMANDS = r"(?:snakemake|python|dvc|make|pip|'?\.'?)"  # what the first column of a table of commands begins with
 MARK = r"<!-- (typed [^\n]*?tests/[^\n]*|not typed: [^\n]{4,}) -->\n"
 HERE = "<!-- typed by tests/test_docs.py -->\n"
@@ -182,7 +182,7 @@ def test_every_verb_and_option_of_the_text_exists() -> None:
     assert isinstance(group, typer.core.TyperGroup)
     context = typer.Context(group)
     verbs = set(re.findall(r"learned-schedulers (\w+)", CHAPTER))
-    assert verbs == {"order", "check", "bisect", "explain", "blocks", "cc"}
+    assert verbs == {"order", "check", "explain", "blocks"}
     commands = [group.resolve_command(context, [verb])[1] for verb in verbs]  # a verb has its options when it is called
     parameters = [parameter for command in commands for parameter in command.params]
     options = {option for parameter in parameters for option in (*parameter.opts, *parameter.secondary_opts)}

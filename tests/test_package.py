@@ -52,7 +52,7 @@ def test_the_sdist_makes_a_wheel_of_the_library_alone(tmp_path: Path) -> None:
     fields = message_from_string(metadata)
     assert fields["Version"] == VERSION and fields["License-Expression"] == "Apache-2.0"
     assert fields.get_all("License-File") == ["LICENSE", "docs/licences.md"]
-    assert "learned-schedulers = learned_schedulers.command.entry:main" in commands
+    assert "learned-schedulers = learned_schedulers.command.main:main" in commands
 
 
 def test_one_version_everywhere() -> None:

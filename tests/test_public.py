@@ -35,7 +35,7 @@ def problem() -> Problem:
         (lambda: graphs.PlacedModule.of_split(len, (), {}, []), "of_split does not take"),
         (lambda: blocks.Orderer("x", "atom", "tso"), "Orderer.__init__ does not .* by: Input should be 'search'"),
         (lambda: blocks.Orderer("list", "atom", "tso").order(["4889d8"]), "blocks are a list of bytes"),
-        (lambda: list(blocks.propose(b"", "list")), "document: .* instance of Document"),
+        (lambda: list(blocks.propose(b"", "list")), "document: .* instance of Blocks"),
     ],
 )
 def test_other_arguments_are_refused(call: Callable[[], Any], message: str) -> None:

@@ -9,12 +9,13 @@ if TYPE_CHECKING:
     from learned_schedulers.blocks.order.legality import Difference, compare
     from learned_schedulers.blocks.order.orderer import Ordered, Orderer, Status
     from learned_schedulers.blocks.order.targets import TARGETS, of_host
-    from learned_schedulers.blocks.read.document import CodeBlock, Document, Fault
+    from learned_schedulers.blocks.read.document import Blocks, CodeBlock, Document, Fault
     from learned_schedulers.blocks.read.reading import document, format_of, is_document
     from learned_schedulers.blocks.read.unreadable import Unreadable
 
 __all__ = [
     "TARGETS",
+    "Blocks",
     "Change",
     "CodeBlock",
     "Difference",
@@ -41,7 +42,7 @@ offer(
         "order.legality": "Difference compare",
         "order.orderer": "Ordered Orderer Status",
         "order.targets": "TARGETS of_host",
-        "read.document": "CodeBlock Document Fault",
+        "read.document": "Blocks CodeBlock Document Fault",
         "read.reading": "document format_of is_document",
         "read.unreadable": "Unreadable",
     },

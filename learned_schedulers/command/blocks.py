@@ -18,7 +18,7 @@ _LINES = 5000  # that are read at once
 def main(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE...", help="ELF objects and programs, archives, assembly, Ithemal's .data, SQL."),
+        typer.Argument(metavar="FILE...", help="ELF objects and programs, archives, assembly, CSV with hexadecimal."),
     ],
     out: Annotated[Path | None, typer.Option(help="CSV to write; without it the lines go to standard output.")] = None,
     least: Annotated[int, typer.Option(min=1, max=64, help="Fewest instructions of a block.")] = 2,
@@ -27,8 +27,8 @@ def main(
     """Print the basic blocks of your own code, one in each line: machine code, file, and place in it.
 
     A block ends at calls, jumps, returns, padding and wherever a direct branch of the file leads. Nothing is run. A
-    file that cannot be read is named with the reason, and the others go on; the exit code is then 1. Of assembly and
-    archives, the blocks are those that `order` may change; Ithemal's data sets become lines of BHive's form.
+    file that cannot be read is named with the reason, and the others go on; the exit code is then 1. Of assembly,
+    the blocks are those that `order` may change.
 
     Example, in an empty folder:
 
@@ -70,44 +70,48 @@ def _lines(path: Path, least: int, most: int) -> Iterator[str]:
     from learned_schedulers.blocks.read import reading
 
     name = reading.format_of(path)
-    if name == "elf":
-        yield from _of_elf(path, least, most)
-    elif reading.is_document(name):
-        yield from _of_document(name, path, least, most)
+    if reading.is_machine_code(name):
+        yield from _of_machine_code(path, least, most)
+    elif name == reading.ASSEMBLY:
+        yield from _of_assembly(path, least, most)
     else:
-        yield from _of_lines(name, path, least, most)
+        yield from _of_lines(path, least, most)
 
 
-def _of_elf(path: Path, least: int, most: int) -> Iterator[str]:
-    """Blocks of all functions, also of those that `order` refuses, by section and address."""
+def _of_machine_code(path: Path, least: int, most: int) -> Iterator[str]:
+    """Blocks of all functions, by section and address; a member of an archive that cannot be read is named."""
     from learned_schedulers.blocks.read import cut
-    from learned_schedulers.blocks.read.elf import read_image
+    from learned_schedulers.blocks.read.archive_file import images
     from learned_schedulers.blocks.read.forms import Forms
+    from learned_schedulers.blocks.read.unreadable import Unreadable
 
-    image = read_image(path.read_bytes())
-    name = str(path).replace(",", "_")
-    for section in cut.blocks(image, least, most, Forms()):
-        for begin, end, address in zip(section.begin, section.end, section.address, strict=True):
-            yield f"{section.code[begin:end].tobytes().hex()},{name},{section.section},{int(address):#x}"
+    forms, name = Forms(), str(path).replace(",", "_")
+    for label, image in images(path.read_bytes()):
+        if isinstance(image, Unreadable):
+            print(f"left out: {path}: {label}: {image}", file=sys.stderr)
+            continue
+        member = f"{label.replace(',', '_')}:" if label else ""
+        for section in cut.blocks(image, least, most, forms):
+            for begin, end, address in zip(section.begin, section.end, section.address, strict=True):
+                yield f"{section.code[begin:end].tobytes().hex()},{name},{member}{section.section},{int(address):#x}"
 
 
-def _of_document(format_name: str, path: Path, least: int, most: int) -> Iterator[str]:
+def _of_assembly(path: Path, least: int, most: int) -> Iterator[str]:
     from learned_schedulers.blocks.read import reading
 
     name = str(path).replace(",", "_")
-    for block in reading.document(format_name, path.read_bytes(), path).blocks:
+    for block in reading.document(reading.ASSEMBLY, path.read_bytes(), path).blocks:
         if least <= len(block.marks) <= most:
             yield f"{block.code.hex()},{name},{block.place.replace(',', '_')}"
 
 
-def _of_lines(format_name: str, path: Path, least: int, most: int) -> Iterator[str]:
-    from learned_schedulers.blocks.read import reading
+def _of_lines(path: Path, least: int, most: int) -> Iterator[str]:
     from learned_schedulers.blocks.read.forms import Forms
-    from learned_schedulers.blocks.read.lines import code_of
+    from learned_schedulers.blocks.read.lines import code_of, pieces
 
     forms = Forms()
     with path.open("rb") as file:
-        for lines in reading.pieces(format_name, file, _LINES):
+        for lines in pieces(file, _LINES):
             codes = [code if isinstance(code := code_of(line), bytes) else b"" for line in lines]
             bounds = np.cumsum([0, *map(len, codes)])
             decoded = forms.decode(np.frombuffer(b"".join(codes), np.uint8), bounds[:-1], bounds[1:])

@@ -54,7 +54,7 @@ def main(
         old, new = (_document(names[0], path) for path in (before, after))
         differences = list(compare(old, new, memory))
     else:
-        differences = list(_of_lines(names[0], before, after, memory))
+        differences = list(_of_lines(before, after, memory))
     bad = [difference for difference in differences if difference.kind != "legal"]
     n_legal = len(differences) - len(bad)
     if as_json:
@@ -83,11 +83,11 @@ def _document(name: str, path: Path) -> Document:
         return reading.document(name, path.read_bytes(), path)
 
 
-def _pieces(name: str, path: Path, file: BinaryIO) -> Iterator[list[bytes]]:
-    from learned_schedulers.blocks.read import reading
+def _pieces(path: Path, file: BinaryIO) -> Iterator[list[bytes]]:
+    from learned_schedulers.blocks.read import lines
 
     with naming(path):
-        yield from reading.pieces(name, file, _LINES)
+        yield from lines.pieces(file, _LINES)
 
 
 def _described(difference: Difference) -> dict[str, Any]:
@@ -107,13 +107,13 @@ def _sentence(difference: Difference) -> str:
     return f"{difference.place}: {pairs}{f'; and {more} more pairs' if more > 0 else ''}"
 
 
-def _of_lines(name: str, before: Path, after: Path, memory: Memory) -> Iterator[Difference]:
+def _of_lines(before: Path, after: Path, memory: Memory) -> Iterator[Difference]:
     """Where the lines of two files differ; each line is a block of which nothing else is known."""
     from learned_schedulers.blocks.order.legality import Difference, Legality
 
     legality, number = Legality(memory), 0
     with before.open("rb") as old_file, after.open("rb") as new_file:
-        pieces = [_pieces(name, *each) for each in ((before, old_file), (after, new_file))]
+        pieces = [_pieces(*each) for each in ((before, old_file), (after, new_file))]
         none: list[bytes] = []
         for old_lines, new_lines in zip_longest(*pieces, fillvalue=none):
             blocks: list[tuple[CodeBlock, CodeBlock]] = []
@@ -137,9 +137,16 @@ def _of_lines(name: str, before: Path, after: Path, memory: Memory) -> Iterator[
 
 
 def _block(line: bytes, number: int, forms: Forms) -> CodeBlock | None:
-    """The block of a line; None if it has none."""
-    from learned_schedulers.blocks.order.lone_blocks import lone_block
+    """The block of a line, with the marks that its bytes suggest; None if it has none."""
+    from learned_schedulers.blocks.dag.memory_order import linked_by_form
+    from learned_schedulers.blocks.read.document import CodeBlock
     from learned_schedulers.blocks.read.lines import code_of
 
     code = code_of(line)
-    return lone_block(f"line {number}", code, forms) if isinstance(code, bytes) else None
+    if not isinstance(code, bytes) or not code:
+        return None
+    read = forms.read([code])
+    if not read.whole[0] or not read.straight[0]:
+        return None
+    marks = linked_by_form(read.code, read.begin, read.decoded, forms.facts).tobytes()
+    return CodeBlock(f"line {number}", code, marks)

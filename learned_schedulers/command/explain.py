@@ -1,4 +1,4 @@
-"""The verb `explain`: a page with the blocks of a file that gain most by new orders, and why."""
+"""The verb `explain`: a page with the blocks of a file that gain most by new orders."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from learned_schedulers.command.order import MEMORY, METHOD, PROCESSOR
 
 if TYPE_CHECKING:  # slow to import
     from learned_schedulers.blocks.order.gains import Gains
+    from learned_schedulers.blocks.read.document import Blocks
     from learned_schedulers.command.ordered_file import Job
 
 _STANDARD = Path("-")
@@ -34,12 +35,11 @@ def main(
     memory: MEMORY = "tso",
     blocks: Annotated[int, typer.Option(min=1, max=1000, help="How many blocks the page shows.")] = 10,
 ) -> None:
-    """Write a page with the blocks that gain most by a new order: before and after, timelines, what bounds them.
+    """Write a page with the blocks that gain most by a new order: before and after, with llvm-mca's timelines.
 
-    The file stays as it is, and nothing of it is run. For each block the page shows both orders side by side, when each
-    instruction is dispatched, issued and finished in the model of the processor, the chain of waits that decides the
-    cycles, and the lower bounds that no order can undercut: the critical path, the most loaded units, the micro-ops
-    that fit into a cycle. The page is one file: it needs no network and no script.
+    The file stays as it is, and nothing of it is run. For each block the page shows both orders side by side, and where
+    llvm-mca 19 is installed, its timeline of each: when each instruction is dispatched, executed and retired. The page
+    is one file: it needs no network and no script. Machine code is read here as well; `order` reads assembly.
 
     Example, in an empty folder:
 
@@ -60,10 +60,7 @@ def main(
         raise ValueError(f"--out {out}: this is a folder; name a file in it, as {out / 'explanation.html'}")
     if file != _STANDARD and out.exists() and file.exists() and out.samefile(file):
         raise ValueError(f"--out {out}: the page would take the place of the file itself; name another file")
-    from learned_schedulers.blocks.processors import llvm_mca
-    from learned_schedulers.blocks.processors.chips import Chip
-    from learned_schedulers.command.explanation.explained import explained, instructions
-    from learned_schedulers.command.explanation.page import page
+    from learned_schedulers.command.gains_page import Setting, page
     from learned_schedulers.command.kernels import announce
     from learned_schedulers.command.ordered_file import Job
     from learned_schedulers.files import replacing
@@ -87,13 +84,8 @@ def main(
         confirm=False,  # the page explains the cycles of the model that the methods search in
     )
     gains = _gains(file, job, blocks)
-    shown = []
-    if gains.best:
-        codes, first = instructions(gains.best)
-        processor = Chip(target, llvm_mca.find()).processor(codes)
-        shown = [explained(gain, processor, row) for gain, row in zip(gains.best, first, strict=True)]
     name = "standard input" if file == _STANDARD else _printable(file.name)
-    text = page(name, target, by, memory, gains, shown)
+    text = page(Setting(name, target, by, memory), gains)
     with replacing(out, follow=True) as temporary:
         temporary.write_text(text, encoding="utf-8")
     faster = f"{gains.faster:,} faster in a new order"
@@ -108,17 +100,20 @@ def _gains(file: Path, job: Job, most: int) -> Gains:
     from learned_schedulers.blocks.order import gains
     from learned_schedulers.blocks.order.line_orders import LINES, WARM_UP
     from learned_schedulers.blocks.order.processes import mapped
-    from learned_schedulers.blocks.read import reading
+    from learned_schedulers.blocks.read import archive_file, lines, reading
     from learned_schedulers.blocks.read.unreadable import naming
     from learned_schedulers.command.ordered_file import orders_of
 
     with naming(file):
         name = reading.LINES if file == _STANDARD else reading.format_of(file)
         if reading.is_document(name):
-            document = reading.document(name, file.read_bytes(), file)
+            content = file.read_bytes()
+            document: Blocks = (
+                archive_file.read(content) if reading.is_machine_code(name) else reading.document(name, content, file)
+            )
             return gains.of_document(document, orders_of(document, job, file.name), most)
         with _source(file) as source:
-            pieces = _numbered(reading.pieces(name, source, LINES))
+            pieces = _numbered(lines.pieces(source, LINES))
             return gains.joined(mapped(gains.LineGains(job.orderer(is_small=False), most), pieces, WARM_UP), most)
 
 
@@ -127,10 +122,10 @@ def _printable(name: str | Path) -> str:
     return str(name).encode(errors="replace").decode()
 
 
-def _numbered(pieces: Iterable[list[bytes]]) -> Iterator[tuple[int, list[bytes]]]:
+def _numbered(groups: Iterable[list[bytes]]) -> Iterator[tuple[int, list[bytes]]]:
     """Pieces with the number of lines before each."""
     before = 0
-    for lines in pieces:
+    for lines in groups:
         yield before, lines
         before += len(lines)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import atexit
 import gc
 import os
 import re
@@ -20,9 +21,7 @@ VERBS = (
     "blocks",
     "order",
     "check",
-    "bisect",
     "explain",
-    "cc",
     "graph",
     "split",
     "project",
@@ -133,6 +132,7 @@ def main() -> None:
     """Entry point of the console command."""
     # A user's results need not be equal on all processors, and MKL's AVX2 kernels save a quarter of the time.
     os.environ["MKL_CBWR"] = "AVX2"
+    atexit.register(gc.freeze)  # Python would look for cycles among all that torch made, for one or two seconds
     gc.set_threshold(500_000)  # what is imported stays: to look for garbage in it took an eighth of the start-up
     app()
 

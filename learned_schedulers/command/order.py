@@ -47,8 +47,8 @@ def main(
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="Assembly, ELF objects, archives, programs, CSV with hexadecimal, Ithemal's data; - is hexadecimal on "
-            "standard input. LLVM's .ll and .bc, C and C++: ordered before registers are allocated.",
+            help="Assembly, CSV with hexadecimal; - is hexadecimal on standard input. LLVM's .ll and .bc, C and C++: "
+            "ordered before registers are allocated.",
         ),
     ],
     out: Annotated[

@@ -9,14 +9,11 @@ from typing import Any, Literal, NamedTuple
 
 from tqdm import tqdm
 
-from learned_schedulers.blocks.before_allocation import by_clang, users_code
-from learned_schedulers.blocks.before_allocation.chosen import Choice, chosen
-from learned_schedulers.blocks.before_allocation.counts import Counts
-from learned_schedulers.blocks.before_allocation.functions import functions
+from learned_schedulers.blocks.before_allocation import users_code
+from learned_schedulers.blocks.before_allocation.costs import Counts, Cycles, Limits, SearchResult
+from learned_schedulers.blocks.before_allocation.functions import NotProven, functions, prove
 from learned_schedulers.blocks.before_allocation.llvm import Emitter, LlvmError
-from learned_schedulers.blocks.before_allocation.ordering import Compiled, compiled, search
-from learned_schedulers.blocks.before_allocation.proof import NotProven, prove
-from learned_schedulers.blocks.before_allocation.searched import Cycles, Limits, Searched
+from learned_schedulers.blocks.before_allocation.ordering import Choice, Compiled, best_module, compiled, search
 from learned_schedulers.blocks.read.document import Fault
 from learned_schedulers.blocks.read.unreadable import Unreadable
 from learned_schedulers.blocks.run.oracle import OracleError
@@ -44,7 +41,7 @@ class CodeJob(NamedTuple):
 
 def is_code(file: Path) -> bool:
     """Whether a file is for this module: C, C++, or LLVM's intermediate code."""
-    if by_clang.is_source(file) or file.suffix in (".ll", ".bc"):
+    if users_code.is_source(file) or file.suffix in (".ll", ".bc"):
         return True
     try:
         with file.open("rb") as content:
@@ -56,7 +53,7 @@ def is_code(file: Path) -> bool:
 
 def named_as_written(outputs: list[Path | None]) -> list[Path | None]:
     """Names of results in a folder: those of C and C++ are objects. Raises ValueError if two have one name."""
-    places = [path and path.with_suffix(".o") if path and by_clang.is_source(path) else path for path in outputs]
+    places = [path and path.with_suffix(".o") if path and users_code.is_source(path) else path for path in outputs]
     if twice := next((path for path in places if path and places.count(path) > 1), None):
         raise ValueError(f"{twice} would be the result of two files; order them one by one, with -o FILE.o")
     return places
@@ -80,7 +77,7 @@ def _ordered(file: Path, output: Path | None, job: CodeJob) -> Result:
         with Emitter(processor=job.processor) as emitter:
             before = compiled(emitter, code, name)
             searched = _searched(code, before, job, limits, name)
-            choice = chosen(code, before, searched, emitter, name)
+            choice = best_module(code, before, searched, emitter, name)
             prove(code, choice.text, {key: dag for function in searched for key, dag in function.dags.items()})
             users_code.read(choice.text.encode(), name)  # LLVM's verifier
             if output is not None:
@@ -111,14 +108,14 @@ def _form(file: Path, output: Path | None) -> Form:
 def _content_of(file: Path, job: CodeJob) -> bytes:
     """Intermediate code; for C and C++ clang writes it."""
     content = file.read_bytes()
-    if not by_clang.is_source(file):
+    if not users_code.is_source(file):
         return content
     if job.by_clang is None:
         raise Unreadable("C and C++ are compiled first", 'say how: --by-clang "-O3 -march=native"')
-    return by_clang.bitcode(file, by_clang.options(job.by_clang))
+    return users_code.bitcode(file, users_code.options(job.by_clang))
 
 
-def _searched(code: str, before: Compiled, job: CodeJob, limits: Limits, name: str) -> list[Searched]:
+def _searched(code: str, before: Compiled, job: CodeJob, limits: Limits, name: str) -> list[SearchResult]:
     """The searched functions in the sequence of the file, with a progress bar where stderr is a terminal."""
     searched = []
     total = sum(limits.every or counts.spills + counts.reloads > 0 for counts in before.counts.values())
@@ -144,7 +141,7 @@ def _result(
     form: Form,
     job: CodeJob,
     before: dict[str, Counts],
-    searched: list[Searched],
+    searched: list[SearchResult],
     choice: Choice,
 ) -> Result:
     """What is said of a file, to people and as JSON."""
@@ -189,7 +186,7 @@ def _result(
     return Result("\n".join(lines), faults, report, failed=False)
 
 
-def _judged(function: Searched | None) -> dict[str, Any]:
+def _judged(function: SearchResult | None) -> dict[str, Any]:
     """How a function was judged, as JSON."""
     if function is None:
         return {"judge": None}
@@ -199,7 +196,7 @@ def _judged(function: Searched | None) -> dict[str, Any]:
     return {"judge": "measured", "cycles": cycles and cycles._asdict()}
 
 
-def _of_cycles(function: Searched, choice: Choice) -> list[str]:
+def _of_cycles(function: SearchResult, choice: Choice) -> list[str]:
     """What is said of a function that was to be measured."""
     name = printable(function.name)
     if function.not_measured:

@@ -17,13 +17,14 @@ from learned_schedulers.blocks.order.file_orders import Change, CycleSums, Order
 from learned_schedulers.blocks.order.line_orders import LINES, WARM_UP, LineOrderer
 from learned_schedulers.blocks.order.methods import WITHOUT_PROCESSOR, By
 from learned_schedulers.blocks.order.orderer import Orderer
-from learned_schedulers.blocks.order.permuted import permuted
 from learned_schedulers.blocks.order.processes import mapped
 from learned_schedulers.blocks.order.targets import Target
 from learned_schedulers.blocks.processors import llvm_mca
 from learned_schedulers.blocks.read import reading
-from learned_schedulers.blocks.read.document import Document, Fault
+from learned_schedulers.blocks.read.document import Blocks, Document, Fault
 from learned_schedulers.blocks.read.forms import Forms
+from learned_schedulers.blocks.read.lines import pieces
+from learned_schedulers.blocks.read.reorder import permuted
 from learned_schedulers.blocks.read.unreadable import Unreadable
 from learned_schedulers.command.results import STANDARD, Result, result_of, write
 from learned_schedulers.files import replacing
@@ -65,7 +66,7 @@ def ordered_file(file: Path, output: Path | None, job: Job) -> Result:
         name = reading.LINES if file == STANDARD else reading.format_of(file)
         if reading.is_document(name):
             return _document(name, file, output, job)
-        return _lines(name, file, output, job)
+        return _lines(file, output, job)
 
     return result_of(file, work)
 
@@ -100,7 +101,7 @@ def _cycles(changes: Sequence[Change]) -> CycleSums:
     return CycleSums(before, after, *loops)
 
 
-def orders_of(document: Document, job: Job, label: str) -> Orders:
+def orders_of(document: Blocks, job: Job, label: str) -> Orders:
     """New orders of a document's blocks, with a progress bar where stderr is a terminal."""
     parts: list[Orders] = []
     with tqdm(total=len(document.blocks), desc=label, unit="block", leave=False, disable=None) as progress:
@@ -139,13 +140,9 @@ def proven(document: Document, orders: Orders, job: Job) -> tuple[Orders, list[F
     return Orders(changes, orders.statuses + counts, orders.faults), different
 
 
-def _lines(name: str, file: Path, output: Path | None, job: Job) -> Result:
+def _lines(file: Path, output: Path | None, job: Job) -> Result:
     if job.only_blocks or job.limit is not None or job.verify != "dag" or job.diff:
-        raise Unreadable(
-            "--only-block, --limit, --verify and --diff are for assembly, objects and programs", "order it without them"
-        )
-    if output == file and name != reading.LINES:
-        raise Unreadable("its blocks become lines of hexadecimal, so it is not replaced", "give -o FILE.csv")
+        raise Unreadable("--only-block, --limit, --verify and --diff are for assembly", "order it without them")
     statuses: Counter[str] = Counter()
     faults: list[Fault] = []
     cycles, n_lines = CycleSums(), 0
@@ -156,7 +153,7 @@ def _lines(name: str, file: Path, output: Path | None, job: Job) -> Result:
         tqdm(total=size, desc=file.name, unit="B", unit_scale=True, leave=False, disable=None) as progress,
     ):
         orderer = LineOrderer(job.orderer(size is None or size <= _SMALL_BYTES))
-        for answer in mapped(orderer, _numbered(reading.pieces(name, source, LINES)), WARM_UP):
+        for answer in mapped(orderer, _numbered(pieces(source, LINES)), WARM_UP):
             sink.writelines(answer.lines)
             statuses += answer.statuses
             faults += answer.faults[: _LISTED - len(faults)]
@@ -164,13 +161,13 @@ def _lines(name: str, file: Path, output: Path | None, job: Job) -> Result:
             n_lines += len(answer.lines)
             progress.update(sum(map(len, answer.lines)))
     counts = Orders([], statuses, [])
-    return _result(file, output, name, job, counts, faults, cycles, {"lines": n_lines})
+    return _result(file, output, reading.LINES, job, counts, faults, cycles, {"lines": n_lines})
 
 
-def _numbered(pieces: Iterator[list[bytes]]) -> Iterator[tuple[int, list[bytes]]]:
+def _numbered(groups: Iterator[list[bytes]]) -> Iterator[tuple[int, list[bytes]]]:
     """Pieces with the number of lines before each."""
     before = 0
-    for lines in pieces:
+    for lines in groups:
         yield before, lines
         before += len(lines)
 

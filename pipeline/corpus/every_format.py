@@ -1,24 +1,20 @@
-"""Ingestion that also reads assembly, objects, archives, Ithemal's `.data` and SQL dumps in sources of kind `bhive`."""
+"""Ingestion that also reads assembly, objects and archives in sources of kind `bhive`."""
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
-from learned_schedulers.blocks.read import ithemal_data, sql_dump
 from learned_schedulers.blocks.read.archive_file import members
 from learned_schedulers.blocks.read.assembler import Refused, object_of
 from learned_schedulers.blocks.read.cut import Blocks, blocks
 from learned_schedulers.blocks.read.elf import read_image
 from learned_schedulers.blocks.read.forms import Forms
-from learned_schedulers.blocks.read.lines import Unconverted
 from learned_schedulers.blocks.read.recognise import recognise
 from learned_schedulers.blocks.read.source_settings import BhiveSource, Corpus
 from learned_schedulers.blocks.read.sources import ELF_MAGIC
 from learned_schedulers.blocks.read.unreadable import Unreadable
 from pipeline.corpus import ingestion as ingest
 
-_LINES = {"ithemal_data": ithemal_data.lines, "sql_dump": sql_dump.lines}
 _INTEL = ("-msyntax=intel", "-mnaked-reg")
 _PROBE_BYTES = 1 << 16
 
@@ -44,7 +40,7 @@ class Ingestion(ingest.Ingestion):
             return self._of_archive(name, program, data)
         if kind == "assembly":
             return self._of_object(_assembled(data))
-        return super()._blocks_of(name, program, self._as_lines(name, program, kind, data))
+        return super()._blocks_of(name, program, data)
 
     def _is_in_lines(self, name: str, program: str, artifact: Path) -> bool:
         if not super()._is_in_lines(name, program, artifact):
@@ -80,17 +76,6 @@ class Ingestion(ingest.Ingestion):
                 "no member of the archive can be used", "build its objects again, or exclude it by include"
             )
         return compilers[0], True, sections
-
-    def _as_lines(self, name: str, program: str, kind: str, data: bytes) -> bytes:
-        """The file as BHive's CSV. Blocks without code are skipped; an empty line keeps the numbers of the others."""
-        if kind not in _LINES:
-            return data
-        lines = []
-        for line in _LINES[kind](io.BytesIO(data)):
-            if isinstance(line, Unconverted):
-                self._skip(name, program, f"{line.fault.place}: {line.fault.reason}", line.fault.remedy)
-            lines.append(b"\n" if line.startswith(b"#") else line)
-        return b"".join(lines)
 
 
 def _assembled(text: bytes) -> bytes:

@@ -65,7 +65,7 @@ def main(results: pd.DataFrame) -> pd.DataFrame:
 def name(row: Mapping[Hashable, Any], *columns: str) -> str:
     """A number's name: these columns, then metric, comparison, baseline, judge ..., without defaults.
 
-    `test_10_40.none.cycles.ratio.gcc.atom`.
+    `fresh_10_40.none.cycles.ratio.gcc.atom`.
     """
     more = (row[column] for column in ("comparison", "baseline", "judge", "lengths", "iterations"))
     words = [word for word in more if word not in ("none", "value", "all")]

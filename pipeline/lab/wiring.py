@@ -51,7 +51,7 @@ RANKS: dict[str, int] = {
     "projects.methods": 7,
     "bench": 9,
     "conformance": 10,
-    "wrapper": 10,
+    "tuning": 10,
     "command": 11,
 }
 WINGS = ("blocks", "graphs", "projects")

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from learned_schedulers.blocks.order.gains import Gain, Gains
+from learned_schedulers.blocks.processors import llvm_mca
+from learned_schedulers.command.gains_page import Setting, page
 from learned_schedulers.command.main import app
 from tests.blocks import real
 
@@ -53,10 +56,11 @@ def test_assembly_has_its_page(assembly: Path, tmp_path: Path) -> None:
     result = run(assembly, "-o", out, "--for", "atom", "--by", "list")
     assert result.exit_code == 0, result.output
     assert result.stdout == f"page: {out}\n" and "f.s: " in result.stderr
-    page = out.read_text()
-    [(place, old, new)] = set(re.findall(r"<h2 id=[^>]*>(lines? [\d-]+): (\d+) → (\d+) cycles", page))
-    assert int(new) < int(old) and page.count(place) >= 2
-    assert "mulsd xmm1, xmm0" in page and ">▲&nbsp;1<" in page and "critical path" in page and "AtomPort" in page
+    text = out.read_text()
+    [(place, old, new)] = set(re.findall(r"<h2>(lines? [\d-]+): (\d+) → (\d+) cycles", text))
+    assert int(new) < int(old) and place.startswith("lines")
+    assert text.count("mulsd xmm1, xmm0") == 2 and text.count("<tr class=moved>") >= 2
+    assert text.count("Timeline view") == 0 and text.count("<pre>") == (2 if llvm_mca.find() else 0)
     assert assembly.read_bytes() == before and [path.name for path in out.parent.iterdir()] == ["f.html"]
 
 
@@ -66,9 +70,9 @@ def test_lines_of_hexadecimal_have_their_page(tmp_path: Path) -> None:
     out = tmp_path / "mine.html"
     result = run(tmp_path / "mine.csv", "-o", out, "--for", "atom", "--by", "list", "--blocks", "3")
     assert result.exit_code == 0, result.output
-    page = out.read_text()
-    assert len(re.findall(r"<h2 id=[^>]*>line \d+: ", page)) == 3 and "200 basic blocks" in page
-    assert "left alone" in page
+    text = out.read_text()
+    assert len(re.findall(r"<h2>line \d+: ", text)) == 3 and "Of 200 basic blocks" in text
+    assert "left alone" in text
 
 
 def test_standard_input_without_a_gain(tmp_path: Path) -> None:
@@ -76,7 +80,29 @@ def test_standard_input_without_a_gain(tmp_path: Path) -> None:
     result = run("-", "-o", out, "--for", "haswell", input=f"{ORDERED}\n")
     assert result.exit_code == 0, result.output
     assert "standard input: 1 blocks, 0 faster in a new order; for haswell by search" in result.stderr
-    assert "No block gains by a new order" in out.read_text()
+    assert "Of 1 basic blocks, 0 gain by a new order" in out.read_text()
+
+
+def test_without_llvm_mca_the_page_says_how_to_have_timelines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llvm_mca, "find", lambda: None)
+    gain = Gain(("<place>", "other"), bytes.fromhex(ORDERED), (1, 0), 9, 8)
+    text = page(Setting("f.s", "atom", "list", "tso"), Gains([gain], 3, 1, 9, 8, 0))
+    assert llvm_mca.INSTALL in text and "<pre>" not in text and "also at other" in text
+    assert "&lt;place&gt;: 9 → 8 cycles" in text and text.index("mov rcx, rsi") > text.index("mov rax, rbx")
+
+
+@pytest.mark.skipif(llvm_mca.find() is None, reason="llvm-mca is not installed")
+def test_a_timeline_ends_where_llvm_mca_knows_no_instruction() -> None:
+    binary = llvm_mca.find() or ""
+    assert "DeE" not in llvm_mca.timeline([".byte 1"], "haswell", binary)
+    assert llvm_mca.timeline(["bad"], "haswell", binary) == ""
+    assert "movq" in llvm_mca.timeline(["movq %rax, %rbx"], "haswell", binary)
+
+
+def test_machine_code_has_its_page(assembly: Path, tmp_path: Path) -> None:
+    subprocess.run(["gcc", "-c", assembly, "-o", tmp_path / "f.o"], check=True)
+    result = run(tmp_path / "f.o", "-o", tmp_path / "f.html", "--for", "atom", "--by", "list")
+    assert result.exit_code == 0 and "<h2>.text+0x0: " in (tmp_path / "f.html").read_text(), result.output
 
 
 def test_a_hostile_name_is_text(assembly: Path, tmp_path: Path) -> None:
@@ -84,8 +110,8 @@ def test_a_hostile_name_is_text(assembly: Path, tmp_path: Path) -> None:
     path.write_bytes(assembly.read_bytes())
     out = tmp_path / "f.html"
     assert run(path, "-o", out, "--for", "atom", "--by", "list").exit_code == 0
-    page = out.read_text()
-    assert "<img" not in page and "&lt;img src=x&gt;&amp;.s" in page
+    text = out.read_text()
+    assert "<img" not in text and "&lt;img src=x&gt;&amp;.s" in text
 
 
 def test_what_cannot_be(assembly: Path, tmp_path: Path) -> None:

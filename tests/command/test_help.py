@@ -19,9 +19,7 @@ from learned_schedulers.command.main import VERBS, app
 
 ROOT = Path(__file__).parents[2]
 OUTPUTS = {  # what an example leaves in the folder, beside what its lines name as output
-    "bisect": "f",
     "blocks": "blocks.csv",
-    "cc": "f.o",
     "check": "g.csv",
     "compare": None,
     "conform": None,
@@ -32,9 +30,7 @@ OUTPUTS = {  # what an example leaves in the folder, beside what its lines name 
     "split": "split.json",
 }
 PRINTED = {  # what an example prints
-    "bisect": "The test passes with all 1 changed blocks",
     "blocks": "basic blocks of 1 files",
-    "cc": "1  blocks",
     "check": "differ by legal orders only",
     "compare": "> heft",
     "conform": "all checks passed",

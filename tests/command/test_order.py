@@ -1,4 +1,4 @@
-"""The verbs `order`, `check` and `bisect`: legal orders in the same format, nothing lost, clear messages."""
+"""The verbs `order` and `check`: legal orders in the same format, nothing lost, clear messages."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ def test_files_that_are_not_there_do_not_end_a_batch(tmp_path: Path) -> None:
     (tmp_path / "f.s").write_text("\tnop\n")
     batch = ["order", tmp_path / "f.s", tmp_path / "lines.csv", tmp_path / "last.csv", "-o", tmp_path / "out"]
     limited = typed(*batch, "--limit", 1, "--for", "atom")
-    assert limited.exit_code == 1 and limited.stderr.count("are for assembly, objects and programs; order it") == 2
+    assert limited.exit_code == 1 and limited.stderr.count("are for assembly; order it") == 2
     assert not (tmp_path / "out/lines.csv").exists()
     occupied = typed(*batch, "--for", "atom")
     assert occupied.exit_code == 1 and f"f.s: Is a directory, {tmp_path / 'out/f.s'}; " in occupied.stderr
@@ -262,13 +262,26 @@ def test_files_that_are_not_there_do_not_end_a_batch(tmp_path: Path) -> None:
         assert missing.exit_code == 1 and "nothing.s" in missing.stderr
 
 
-@pytest.mark.parametrize("words", [["check"], ["explain"], ["blocks"], ["bisect", "--test", "true"]])
+@pytest.mark.parametrize("words", [["check"], ["explain"], ["blocks"]])
 def test_every_verb_names_the_file_that_it_cannot_read(words: list[str], tmp_path: Path) -> None:
     damaged = tmp_path / "damaged.data"
     damaged.write_bytes(b"\x80\x02]q\x00(X\x04\x00")  # a pickle that ends too early
     files = [damaged, damaged] if words[0] == "check" else [damaged]
     refused = typed(words[0], *files, *words[1:])
     assert refused.exit_code == 1 and f"error: {damaged}: " in refused.stderr and "; " in refused.stderr
+
+
+@pytest.mark.parametrize("kind", ["object", "archive"])
+def test_machine_code_gets_no_new_orders(kind: str, source: Path) -> None:
+    file = source.with_suffix(".o" if kind == "object" else ".a")
+    subprocess.run(["gcc", "-c", source, "-o", source.with_suffix(".o")], check=True)
+    if kind == "archive":
+        subprocess.run(["ar", "rcs", file, source.with_suffix(".o")], check=True)
+    content = file.read_bytes()
+    for words in (["order", file, "--in-place"], ["check", file, file]):
+        refused = typed(*words)
+        assert refused.exit_code == 1 and "give the compiler's assembly (gcc -S)" in refused.stderr, refused.output
+    assert file.read_bytes() == content
 
 
 def test_standard_input_becomes_standard_output() -> None:
@@ -395,24 +408,6 @@ def test_a_symbolic_link_stays_and_what_it_leads_to_is_written(place: str, name:
     assert [path.name for path in (folder / "deep").iterdir()] == ["target"]
     if place == "in place":
         assert target.stat().st_mode & 0o777 == 0o640
-
-
-def test_bisect_finds_the_block(source: Path) -> None:
-    every = json.loads(typed("order", source, "--dry-run", "--json", "--for", "atom").stdout)[0]["changes"]
-    guilty = every[len(every) // 2]["place"]
-    changed = source.with_name("changed.s")
-    assert typed("order", source, "-o", changed, "--only-block", guilty, "--for", "atom").exit_code == 0
-    old, new = source.read_text().splitlines(), changed.read_text().splitlines()
-    line = next(k for k in range(len(old)) if old[k] != new[k])
-    test = source.with_name("test.py")
-    test.write_text(f"import sys; sys.exit(open(sys.argv[1]).read().splitlines()[{line}] != {old[line]!r})")
-    command = f"{sys.executable} {test} {{}}"
-    result = typed("bisect", source, "--test", command, "--for", "atom")
-    assert result.exit_code == 0 and f"as soon as the block at {guilty} is changed" in result.stdout, result.output
-    passing = typed("bisect", source, "--test", "true", "--for", "atom")
-    assert "passes with all" in passing.stdout
-    failing = typed("bisect", source, "--test", "false", "--for", "atom")
-    assert failing.exit_code == 1 and "although no block is changed" in failing.stderr
 
 
 def test_names_of_the_command_are_those_of_the_rooms() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from learned_schedulers.blocks.before_allocation import llvm, proof, users_code
+from learned_schedulers.blocks.before_allocation import functions, llvm, users_code
 from learned_schedulers.blocks.run import native as native_module
 from learned_schedulers.blocks.run.native import Native
 from learned_schedulers.blocks.run.oracle import OracleError
@@ -230,7 +230,7 @@ def test_a_batch_mixes_code_and_blocks(source: Path) -> None:
 
 def test_a_defect_of_an_order_is_not_written(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
-        raise proof.NotProven("f, block entry: its order breaks a dependency")
+        raise functions.NotProven("f, block entry: its order breaks a dependency")
 
     monkeypatch.setattr(ordered_code, "prove", refuse)
     result = typed(source, "-o", source.parent / "new.o", "--evaluations", "2")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 import subprocess
 from collections.abc import Callable, Iterator
@@ -10,20 +9,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import torch
 
 from learned_schedulers.blocks.read import cut
 from learned_schedulers.blocks.read.elf import read_image
 from learned_schedulers.blocks.read.forms import Forms
-from tests.trial.disassembly import by_dynamorio
 
 BOUNDARY_VALUES = [
     0, 1, 2, 7, 8, 0x7F, 0xFF, 0xFFFF, 1 << 31, (1 << 32) - 1, 1 << 40, 1 << 62, (1 << 63) - 1,
     (1 << 64) - 1,
 ]  # fmt: skip
 Rng = np.random.Generator
-SUFFIXES = {"assembly": ".s", "object": ".o", "archive": ".a", "csv": ".csv", "sql": ".sql", "data": ".data"}
-TEXTS = {"assembly", "csv", "sql"}
+SUFFIXES = {"assembly": ".s", "object": ".o", "archive": ".a", "csv": ".csv"}
+TEXTS = {"assembly", "csv"}
 
 _C = r"""
 typedef struct { int a; long b; double c; char name[16]; } Part;
@@ -112,10 +109,7 @@ def sound_files(folder: Path) -> dict[str, list[bytes]]:
         for section in cut.blocks(read_image(objects[0], "", ""), 2, 64, Forms())
         for begin, end in zip(section.begin, section.end, strict=True)
     ]
-    return {
-        "assembly": assembly, "object": objects, "archive": archives, "csv": _csv(blocks), "sql": _sql(blocks),
-        "data": _data(blocks),
-    }  # fmt: skip
+    return {"assembly": assembly, "object": objects, "archive": archives, "csv": _csv(blocks)}
 
 
 def _csv(blocks: list[bytes]) -> list[bytes]:
@@ -125,35 +119,6 @@ def _csv(blocks: list[bytes]) -> list[bytes]:
         ("\ufeffhex,throughput\r\n" + "".join(f"{row},{k}\r\n" for k, row in enumerate(rows))).encode(),
         "".join(f"{block.hex(' ').upper()}\n" for block in blocks).encode().rstrip(),
     ]
-
-
-def _sql(blocks: list[bytes]) -> list[bytes]:
-    head = "INSERT INTO config (compiler, flags, arch) VALUES ('gcc','-O2',63);\nSET @config_id = (SELECT 1);\n"
-    where = "WHERE config_id=@config_id AND program='a.o' AND rel_addr="
-    first = head + "".join(
-        f"INSERT INTO code (config_id, program,rel_addr, code_token) VALUES (@config_id,'a.o',{k},'214,-1,5,');\n"
-        f"UPDATE code SET code_intel='{by_dynamorio(block)}' {where}{k};\n"
-        for k, block in enumerate(blocks)
-    )
-    second = "".join(
-        f"INSERT INTO code (code_raw) VALUES ('{block.hex()}');\n"
-        f"INSERT INTO code_metadata (config_id, code_id, module) VALUES (1, LAST_INSERT_ID(), 'it''s no {k}');\n"
-        for k, block in enumerate(blocks)
-    )
-    table = "CREATE TABLE `code` (\n  `code_id` int(32),\n  `code_raw` text,\n  PRIMARY KEY (`code_id`)\n);\n"
-    rows = ",".join(f"({k},'{block.hex()}')" for k, block in enumerate(blocks))
-    dump = f"-- MySQL dump\n/*!40101 SET NAMES utf8 */;\n{table}INSERT INTO `code` VALUES {rows};\n"
-    return [text.encode() for text in (first, second, dump)]
-
-
-def _data(blocks: list[bytes]) -> list[bytes]:
-    files = []
-    for protocol in (2, 4):
-        file = io.BytesIO()
-        rows = [(k, 37.5 * k, by_dynamorio(block), "<block><instr/></block>") for k, block in enumerate(blocks)]
-        torch.save(rows, file, pickle_protocol=protocol, _use_new_zipfile_serialization=False)
-        files.append(file.getvalue())
-    return files
 
 
 def _chunk(rng: Rng, data: bytes) -> tuple[int, int]:
@@ -276,14 +241,6 @@ STRANGE: dict[str, list[str]] = {
         "f30f1efa,1",
         "\ufeff4889d8", "4889d8,", ",,,,", "0f0b,1", "66,1", "4889d8;4801d8", "\t4889d8 ,\t1",
     ],
-    "sql": [
-        "INSERT INTO code (code_raw) VALUES ('4889d8');", "INSERT INTO code VALUES (", "DELIMITER //", "/*", "*/",
-        ";;;;", "UPDATE code SET code_intel='.incbin \"/etc/passwd\"\n';", "'", '"', "`", "\\", "-- '", "# '", "--",
-        "/*!40101",
-        "INSERT INTO code (code_raw) VALUES (x'4889d8');", "UPDATE code SET code_intel=CONCAT('a','b');", ");", "('",
-        "INSERT INTO code (code_raw, code_raw) VALUES ('90', '9090');", "UPDATE code SET code_intel='ret\n';",
-        "UPDATE code SET code_intel='foo    rax\n';", "CREATE TABLE code (code_raw text);", "DROP TABLE code;",
-    ],
 }  # fmt: skip
 
 
@@ -367,8 +324,6 @@ def damages(kind: str) -> list[Callable[[Rng, bytes], bytes]]:
         return [*_ANY, *_OF_TEXT, *[_strange_line(kind)] * 5]
     if kind == "llvm":
         return [*_ANY, *_OF_TEXT]
-    if kind == "data":
-        return [*_ANY, field, huge_number, swapped_fields]
     return [*_ANY, *_OF_ELF, *([member_header] * 3 if kind == "archive" else [])]
 
 

@@ -1,10 +1,13 @@
-"""Text of LLVM's intermediate code -> its functions, their blocks, and what may move in each block."""
+"""LLVM's intermediate code -> its functions, and what may move in their blocks; texts in new orders, proven."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
+
+import numpy as np
 
 _DEFINE = re.compile(r'^define .*?@("(?:[^"\\]|\\.)*"|[-\w$.]+)\(')
 _LABEL = re.compile(r'^("(?:[^"\\]|\\.)*"|[-\w$.]+):')
@@ -120,3 +123,57 @@ def _parts(instruction: str) -> tuple[str, str]:
     words = rest.split(None, 2)
     opcode = words[1] if words[0] in _MARKS and len(words) > 1 else words[0]
     return named[1] if named else "", opcode.rstrip(",")  # as `unreachable, !dbg !7`
+
+
+def reordered(text: str, orders: Iterable[tuple[Block, np.ndarray]]) -> str:
+    """The text with each of these blocks in its order, (n,): order[t] is the index of the item in slot t.
+
+    Raises ValueError if an order is no permutation.
+    """
+    lines = text.split("\n")
+    for block, order in orders:
+        if not np.array_equal(np.sort(order), np.arange(len(block.items))):
+            raise ValueError(f"block {block.label or 'entry'}: the order is no permutation of its instructions")
+        moved = [line for i in order.tolist() for line in block.items[i].lines]
+        lines[block.begin : block.begin + len(moved)] = moved
+    return "\n".join(lines)
+
+
+class NotProven(ValueError):
+    """The new text is another program, or may be: a defect of this laboratory."""
+
+
+def prove(before: str, after: str, precedes: Mapping[tuple[str, str], np.ndarray]) -> None:
+    """Raises NotProven, with the place, where `after` is not `before` with blocks in legal orders.
+
+    precedes: (n, n) of each block that may have changed, by the names of its function and itself; all others are equal.
+    """
+    rest = [after.split("\n"), before.split("\n")]
+    for new, old in zip(functions(after), functions(before), strict=True):
+        if new.head != old.head or len(new.blocks) != len(old.blocks):
+            raise NotProven(f"{old.name}: its blocks are others")
+        for block, source in zip(new.blocks, old.blocks, strict=True):
+            place = f"{old.name}, block {source.label or 'entry'}"
+            if (before_each := precedes.get((old.name, source.label))) is not None:
+                slots = _slots(source, block, place)
+                if (before_each & (slots[:, None] > slots)).any():
+                    raise NotProven(f"{place}: its order breaks a dependency")
+                for lines, begin in zip(rest, (block.begin, source.begin), strict=True):
+                    size = sum(len(item.lines) for item in source.items)
+                    lines[begin : begin + size] = [""] * size
+    if rest[0] != rest[1]:
+        number = next(i for i, (new_line, line) in enumerate(zip(*rest, strict=False), 1) if new_line != line)
+        raise NotProven(f"line {number}: it changed, outside of the blocks that were ordered")
+
+
+def _slots(source: Block, block: Block, place: str) -> np.ndarray:
+    """(n,): the slot of each item of `source` in `block`; equal items keep their sequence."""
+    positions: defaultdict[tuple[str, ...], deque[int]] = defaultdict(deque)
+    for slot, item in enumerate(block.items):
+        positions[item.lines].append(slot)
+    if len(block.items) != len(source.items) or any(not positions[item.lines] for item in source.items):
+        raise NotProven(f"{place}: its instructions are others")
+    try:
+        return np.array([positions[item.lines].popleft() for item in source.items])
+    except IndexError:
+        raise NotProven(f"{place}: its instructions are others") from None

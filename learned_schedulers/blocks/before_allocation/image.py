@@ -81,10 +81,7 @@ class Image:
     def _moved(self, bases: np.ndarray) -> Relocations:
         """The relocations for sections at these addresses."""
         rows, shifts = self.relocations, bases - self.layout.bases
-        shift = shifts[rows.defined_in]
-        return rows._replace(
-            place=rows.place + shifts[rows.section], symbol=rows.symbol + shift, target=rows.target + shift
-        )
+        return rows._replace(place=rows.place + shifts[rows.section], target=rows.target + shifts[rows.defined_in])
 
 
 def image(content: bytes, name: str) -> Image:

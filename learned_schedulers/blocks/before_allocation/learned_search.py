@@ -1,4 +1,4 @@
-"""Search among the orders that `policy` gives: an evolution strategy moves its weights, from those learned for all.
+"""The search of a block's order: learned weights give an order, and an evolution strategy moves them.
 
 Ros and Hansen, "A simple modification in CMA-ES achieving linear time and space complexity" (2008): each weight has a
 spread of its own, and no matrix is decomposed, so results do not depend on the processor's kind.
@@ -7,6 +7,7 @@ spread of its own, and no matrix is decomposed, so results do not depend on the 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,11 +15,23 @@ import numpy as np
 
 from learned_schedulers.blocks.before_allocation.policy import FEATURES, PARTS, follow
 from learned_schedulers.blocks.before_allocation.problem import Problem
-from learned_schedulers.blocks.before_allocation.search import Costs, Improved, Orders
 from learned_schedulers.learning import weights as files
 
 if TYPE_CHECKING:
     import cma
+
+
+Orders = Sequence[np.ndarray]  # each (n,)
+Costs = Callable[[Orders], np.ndarray]  # k orders -> (k,)
+
+
+class Improved(NamedTuple):
+    """The best order of a search."""
+
+    order: np.ndarray  # (n,) int64: order[t] is the index of the instruction in slot t
+    cost: float
+    costs: list[float]  # best cost after each evaluation, the start's first
+
 
 SHIPPED = Path(__file__).parent / "shipped" / "order.safetensors"  # README.md beside it describes it
 _KIND = "before_allocation"
@@ -34,24 +47,12 @@ class Weights(NamedTuple):
     spread: np.ndarray  # (PARTS, len(FEATURES)): standard deviations
 
 
-def untrained() -> Weights:
-    """Weights that nothing was learned for: the order of the program, and equal spreads."""
-    centre = np.zeros((PARTS, len(FEATURES)))
-    centre[0, FEATURES.index("overdue")] = 0.7
-    return Weights(centre, np.full(centre.shape, 0.5))
-
-
 def read(path: Path = SHIPPED) -> Weights:
     """Weights of a file. Raises ValueError if it is damaged, or of another version of the policy."""
     description, arrays = files.read(path, _KIND)
     if description != " ".join(FEATURES):
         raise ValueError(f"{path} has weights of other features; train it again")
     return Weights(arrays["centre"], arrays["spread"])
-
-
-def write(path: Path, weights: Weights) -> None:
-    """Write weights to a file."""
-    files.write(path, _KIND, " ".join(FEATURES), weights._asdict())
 
 
 def shaped(flat: np.ndarray) -> np.ndarray:

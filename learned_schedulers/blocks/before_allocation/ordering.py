@@ -1,22 +1,86 @@
-"""Functions of intermediate code -> orders of their blocks that are better, by LLVM's counts or by cycles here."""
+"""Functions of intermediate code -> better orders of their blocks, by LLVM's counts or by cycles; what is written."""
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from queue import SimpleQueue
 from threading import Event
 from typing import NamedTuple
 
 import numpy as np
 
-from learned_schedulers.blocks.before_allocation.by_counts import by_counts
-from learned_schedulers.blocks.before_allocation.counts import Counts, counts
-from learned_schedulers.blocks.before_allocation.functions import Function, functions
-from learned_schedulers.blocks.before_allocation.llvm import Emitter
-from learned_schedulers.blocks.before_allocation.opened import Module, Opened, opened
-from learned_schedulers.blocks.before_allocation.searched import Limits, Searched
+from learned_schedulers.blocks.before_allocation import learned_search
+from learned_schedulers.blocks.before_allocation.costs import Counts, Limits, SearchResult, cost, counts
+from learned_schedulers.blocks.before_allocation.functions import Block, Function, functions, reordered
+from learned_schedulers.blocks.before_allocation.learned_search import Orders
+from learned_schedulers.blocks.before_allocation.llvm import Emitter, LlvmError
+from learned_schedulers.blocks.before_allocation.problem import problem
+from learned_schedulers.blocks.before_allocation.single_function import Module, SingleFunction, single_function
+
+
+def by_counts(
+    function: SingleFunction, emitter: Emitter, limits: Limits, stop: Event, rng: np.random.Generator
+) -> SearchResult:
+    """The function after its search, which ends when its time is over, or by `stop`."""
+    source, blocks = function.function, function.function.blocks
+    if function.text is None:
+        return SearchResult(source.symbol, [], {}, [*function.reasons])
+    places = function.alone().blocks
+    weights = learned_search.read()
+    total = function.sizes(function.blocks)
+    orders: dict[int, np.ndarray] = {}
+    dags = {}
+    for i in function.blocks:
+        evaluations = limits.evaluations * len(blocks[i].items) // total
+        if evaluations < 2 or stop.is_set() or limits.are_over:
+            continue
+        before = function.precedes(i)
+        start = np.arange(len(blocks[i].items))
+        text = reordered(function.text, [(places[k], order) for k, order in orders.items()])
+        judge = _Judge(source.symbol, text, places[i], start, emitter, limits, stop)
+        with suppress(_Over):
+            judge([start])
+            learned_search.search(problem(source, blocks[i], before), judge, evaluations - 1, rng, weights)
+        if (judge.best != start).any():
+            orders[i], dags[source.name, blocks[i].label] = judge.best, before
+    changed = [(blocks[i], order) for i, order in orders.items()]
+    return SearchResult(source.symbol, changed, dags, [*function.reasons])
+
+
+class _Over(Exception):
+    """The time is over."""
+
+
+class _Judge:
+    """The cost of orders of a block, and the best of them."""
+
+    def __init__(
+        self, name: str, text: str, block: Block, start: np.ndarray, emitter: Emitter, limits: Limits, stop: Event
+    ) -> None:
+        """text: the module that is compiled."""
+        self._name, self._text, self._block = name, text, block
+        self._emitter, self._limits, self._stop = emitter, limits, stop
+        self.best, self._least = start, math.inf
+
+    def __call__(self, orders: Orders) -> np.ndarray:
+        """Costs (k,). Raises _Over if the search has to end."""
+        return np.array([self._cost(order) for order in orders])
+
+    def _cost(self, order: np.ndarray) -> float:
+        if self._stop.is_set() or self._limits.are_over:
+            raise _Over
+        try:
+            assembly = self._emitter.assembly(reordered(self._text, [(self._block, order)]), self._name)
+            costs = cost(counts(assembly)[self._name])
+        except (LlvmError, KeyError):
+            costs = math.inf
+        if costs < self._least:
+            self.best, self._least = order, costs
+        return costs
 
 
 class Compiled(NamedTuple):
@@ -32,7 +96,7 @@ def compiled(emitter: Emitter, text: str, name: str) -> Compiled:
     return Compiled(assembly, counts(assembly))
 
 
-def search(text: str, standing: Compiled, processor: str, limits: Limits, seed: int) -> Iterator[Searched]:
+def search(text: str, standing: Compiled, processor: str, limits: Limits, seed: int) -> Iterator[SearchResult]:
     """Each function that is worth it, or that has blocks which must stay, in any sequence.
 
     standing: the module as it stands. Without a limit of time and without measurements, the same seed gives the same
@@ -43,7 +107,7 @@ def search(text: str, standing: Compiled, processor: str, limits: Limits, seed: 
     jobs: list[_Job] = []
     for number, function in enumerate(functions(text)):
         if (before := standing.counts.get(function.symbol)) is None:
-            yield Searched(function.symbol, [], {}, ["LLVM writes no code for it, or not under its name"])
+            yield SearchResult(function.symbol, [], {}, ["LLVM writes no code for it, or not under its name"])
         elif limits.every or before.spills or before.reloads:
             jobs.append(_Job(module, function, before, (seed, number)))
     if limits.measured:
@@ -66,15 +130,15 @@ class _Job(NamedTuple):
     seed: tuple[int, int]
     not_measured: str = ""
 
-    def opened(self, emitter: Emitter) -> Opened:
+    def opened(self, emitter: Emitter) -> SingleFunction:
         """The function alone."""
-        return opened(self.module, self.function, emitter, self.standing)
+        return single_function(self.module, self.function, emitter, self.standing)
 
 
-def _measured(jobs: list[_Job], limits: Limits) -> Iterator[Searched | _Job]:
+def _measured(jobs: list[_Job], limits: Limits) -> Iterator[SearchResult | _Job]:
     """Functions one after the other, while nothing else runs; a job that cannot be measured, with the reason."""
     from learned_schedulers.blocks.before_allocation.by_cycles import Bench, by_cycles  # slow to import
-    from learned_schedulers.blocks.before_allocation.conditions import NotRunning
+    from learned_schedulers.blocks.before_allocation.drawn_inputs import NotRunning
     from learned_schedulers.blocks.run.native import Native
 
     with Native() as native, Bench(native) as bench:
@@ -85,12 +149,12 @@ def _measured(jobs: list[_Job], limits: Limits) -> Iterator[Searched | _Job]:
                 yield job._replace(not_measured=str(reason))
 
 
-def _counted(jobs: list[_Job], processor: str, limits: Limits) -> Iterator[Searched]:
+def _counted(jobs: list[_Job], processor: str, limits: Limits) -> Iterator[SearchResult]:
     """Functions side by side."""
     stop, emitters = Event(), SimpleQueue[Emitter]()
     workers = len(os.sched_getaffinity(0))
 
-    def task(job: _Job) -> Searched:
+    def task(job: _Job) -> SearchResult:
         emitter = emitters.get()
         try:
             answer = by_counts(job.opened(emitter), emitter, limits, stop, np.random.default_rng(job.seed))
@@ -110,3 +174,36 @@ def _counted(jobs: list[_Job], processor: str, limits: Limits) -> Iterator[Searc
         pool.shutdown(cancel_futures=True)
         for emitter in every:
             emitter.__exit__()
+
+
+class Choice(NamedTuple):
+    """What is written of a module."""
+
+    text: str  # intermediate code
+    compiled: Compiled
+    ordered: frozenset[str]  # functions in a new order
+
+
+def best_module(code: str, before: Compiled, searched: list[SearchResult], emitter: Emitter, name: str) -> Choice:
+    """The module in its new orders, but for functions that are no better in them: these stay as they stood.
+
+    A search compiles a function alone, and what counts is how it compiles within its module: there its cost has to be
+    less, or if it was measured, its counts those of the code that was. before: the module as it stands. Raises
+    LlvmError that names the file.
+    """
+    left = {function.name: function for function in searched if function.orders}
+    while left:
+        text = reordered(code, [order for function in left.values() for order in function.orders])
+        new = compiled(emitter, text, name)
+        no_better = [each for each in left if not _is_better(left[each], new.counts[each], before.counts[each])]
+        if not no_better:
+            return Choice(text, new, frozenset(left))
+        for each in no_better:
+            del left[each]
+    return Choice(code, before, frozenset())
+
+
+def _is_better(function: SearchResult, new: Counts, before: Counts) -> bool:
+    if function.measurement:
+        return new == function.measurement.counts
+    return cost(new) < cost(before)

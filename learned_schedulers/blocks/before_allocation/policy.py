@@ -10,9 +10,15 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from learned_schedulers.blocks.before_allocation.opcodes import CYCLES, OPCODES
-from learned_schedulers.blocks.before_allocation.problem import Problem, Values
-from learned_schedulers.blocks.before_allocation.rows import Rows, transposed, true_columns
+from learned_schedulers.blocks.before_allocation.problem import (
+    CYCLES,
+    OPCODES,
+    Problem,
+    Rows,
+    Values,
+    transposed,
+    true_columns,
+)
 
 FEATURES = (  # of a ready instruction; each is about 0 to 1
     "overdue",  # slots since its place in the order of the program, over the length of the block

@@ -9,16 +9,15 @@ same for every order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
-from learned_schedulers.blocks.before_allocation.folding import folded
-from learned_schedulers.blocks.before_allocation.functions import Block, Function
-from learned_schedulers.blocks.before_allocation.opcodes import number
-from learned_schedulers.blocks.before_allocation.rows import Rows, rows
+from learned_schedulers.blocks.before_allocation.functions import Block, Function, Item
 from learned_schedulers.blocks.before_allocation.value_types import (
     GENERAL,
     NONE,
@@ -28,9 +27,157 @@ from learned_schedulers.blocks.before_allocation.value_types import (
     registers,
     result_type,
     tokens,
+    type_place,
 )
 
-AVX2, AVX512 = (15, 16), (15, 32)  # general registers without the stack pointer, and vector registers, of x86-64
+
+class Rows(NamedTuple):
+    """Row i is items[offsets[i] : offsets[i + 1]]."""
+
+    offsets: np.ndarray  # (rows + 1,) int64
+    items: np.ndarray  # int64
+
+
+def rows(lists: Sequence[Iterable[int]]) -> Rows:
+    """Rows from lists."""
+    each = [list(items) for items in lists]
+    offsets = np.zeros(len(each) + 1, np.int64)
+    offsets[1:] = np.cumsum([len(items) for items in each])
+    return Rows(offsets, np.fromiter(chain.from_iterable(each), np.int64, int(offsets[-1])))
+
+
+def true_columns(matrix: np.ndarray) -> Rows:
+    """Of each row of a bool matrix, the columns that are true, ascending."""
+    offsets = np.zeros(len(matrix) + 1, np.int64)
+    offsets[1:] = np.cumsum(matrix.sum(1))
+    return Rows(offsets, np.nonzero(matrix)[1].astype(np.int64))
+
+
+def transposed(table: Rows, columns: int) -> Rows:
+    """Row c has the numbers of the rows that contain c, ascending; columns: how many rows the result has."""
+    offsets = np.zeros(columns + 1, np.int64)
+    offsets[1:] = np.cumsum(np.bincount(table.items, minlength=columns))
+    of_items = np.repeat(np.arange(len(table.offsets) - 1), np.diff(table.offsets))
+    return Rows(offsets, of_items[np.argsort(table.items, kind="stable")])
+
+
+_CYCLES = {  # Haswell, rounded (Intel optimisation manual, appendix C); what is not listed takes one
+    4: "load fadd fsub fptrunc fpext fptoui fptosi uitofp sitofp",
+    3: "mul extractelement insertelement",
+    5: "fmul fma fmuladd",
+    13: "fdiv sqrt",
+    24: "udiv sdiv urem srem frem",
+}
+_INTRINSICS = """
+    abs bswap ctlz ctpop cttz fabs fma fmuladd fshl fshr masked sadd smax smin smul sqrt ssub uadd umax umin umul usub
+    vector x86
+""".split()  # noqa: SIM905
+_INSTRUCTIONS = """
+    fneg add fadd sub fsub mul fmul udiv sdiv fdiv urem srem frem shl lshr ashr and or xor extractelement insertelement
+    shufflevector extractvalue insertvalue alloca load store fence cmpxchg atomicrmw getelementptr trunc zext sext
+    fptrunc fpext fptoui fptosi uitofp sitofp ptrtoint ptrtoaddr inttoptr bitcast addrspacecast icmp fcmp select freeze
+    call va_arg
+""".split()  # noqa: SIM905
+OPCODES = ("other", *_INSTRUCTIONS, *(f"llvm.{name}" for name in _INTRINSICS))
+_NUMBERS = {name: i for i, name in enumerate(OPCODES)}
+_CYCLES_OF = {name: cycles for cycles, names in _CYCLES.items() for name in names.split()}
+_INTRINSIC = re.compile(r" @llvm\.(\w+)[\w.]*\(")
+CYCLES = np.array([_CYCLES_OF.get(name.removeprefix("llvm."), 1) for name in OPCODES])  # of each number
+
+
+def number(item: Item) -> int:
+    """The number of an instruction's opcode; that of an intrinsic function with a number of its own, 0 for others."""
+    if item.opcode == "call" and (intrinsic := _INTRINSIC.search(item.lines[-1])):
+        return _NUMBERS.get(f"llvm.{intrinsic[1]}", _NUMBERS["call"])
+    return _NUMBERS.get(item.opcode, 0)
+
+
+_RENAMES = frozenset(["bitcast", "freeze", "ptrtoint", "ptrtoaddr", "inttoptr", "trunc", "extractvalue"])
+# Instructions that can read an operand from memory: any, or the second alone.
+_EITHER = frozenset("add mul and or xor fadd fmul icmp zext sext fpext sitofp select".split())  # noqa: SIM905
+_SECOND = frozenset(["sub", "fsub", "fdiv"])
+_SCALES = frozenset(["i8", "i16", "i32", "i64", "float", "double", "ptr"])
+
+
+def folded(items: Sequence[Item], reads: Sequence[Sequence[int]], leaves: np.ndarray) -> np.ndarray:
+    """(n,) bool: an address that loads and stores compute, a part or another name of a register, flags, a stack slot,
+    a load for the only instruction that reads it.
+
+    reads: of each instruction the instructions whose results it reads; leaves: (n,) bool, read behind the block.
+    """
+    readers: list[list[int]] = [[] for _ in items]
+    for i, each in enumerate(reads):
+        for k in each:
+            readers[k].append(i)
+    words = [tokens(item.lines[-1]) for item in items]
+
+    def inside(i: int) -> bool:
+        """Whether its readers, all of this block, can do its work."""
+        if leaves[i]:
+            return False
+        if items[i].opcode == "getelementptr":
+            return _is_address(words[i]) and all(_addresses(items[k], words[k], items[i].result) for k in readers[i])
+        return bool(readers[i]) and all(items[k].opcode == "select" for k in readers[i])
+
+    result = np.zeros(len(items), bool)
+    for i, item in enumerate(items):
+        if item.opcode in ("getelementptr", "icmp", "fcmp"):
+            result[i] = inside(i)
+        elif item.opcode == "alloca":
+            result[i] = not any(word[0] == "%" for word in words[i][2:])
+        elif item.opcode in _RENAMES:
+            result[i] = _same_class(words[i])
+    loading: set[int] = set()  # readers that read memory themselves
+    for i, item in enumerate(items):
+        if item.opcode == "load" and len(readers[i]) == 1 and not leaves[i] and readers[i][0] not in loading:
+            (reader,) = readers[i]
+            if not result[reader] and _loads(items[reader], words[reader], item.result):
+                loading.add(reader)
+                result[i] = True
+    return result
+
+
+def _loads(item: Item, words: list[str], name: str) -> bool:
+    """Whether an instruction can read this operand, which it reads once, from memory."""
+    if item.opcode in _SECOND:
+        parts = operands(words)
+        return parts[1][-1] == name != parts[0][-1]
+    return item.opcode in _EITHER and words.count(name) == 1
+
+
+def _same_class(words: list[str]) -> bool:
+    """Whether result and operand are as many registers of a class, and the operation leaves the bits alone."""
+    try:
+        parts = operands(words)
+        operand, result = read_type(parts[0], type_place(parts[0], 3))[0], result_type(" ".join(words))
+    except Unknown:
+        return False
+    return registers(operand) == registers(result) and not (words[2] == "trunc" and operand.vector)
+
+
+def _is_address(words: list[str]) -> bool:
+    """Whether the result is base + constant, or base + index * 1, 2, 4 or 8 + constant."""
+    parts = operands(words)
+    variable = [any(word[0] == "%" for word in part) for part in parts[2:]]
+    if "<" in parts[1]:
+        return False
+    if not any(variable):
+        return True
+    element = read_type(parts[0], type_place(parts[0], 3))[0]
+    if len(variable) == 2 and len(element.parts) == 1:
+        element = element.parts[0]
+    elif len(variable) > 1:
+        return False
+    return not any(variable[:-1]) and element.text in _SCALES
+
+
+def _addresses(item: Item, words: list[str], name: str) -> bool:
+    """Whether a load or store reads the name as its address, and as nothing else."""
+    parts = operands(words)
+    return item.opcode in ("load", "store") and parts[1][-1] == name and parts[0][-1] != name
+
+
+AVX2 = (15, 16)  # general registers without the stack pointer, and vector registers, of x86-64
 
 
 class Values(NamedTuple):

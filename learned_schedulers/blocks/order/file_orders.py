@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from learned_schedulers.blocks.order.orderer import Ordered, Orderer, Status
 from learned_schedulers.blocks.order.processes import mapped
-from learned_schedulers.blocks.read.document import CodeBlock, Document, Fault
+from learned_schedulers.blocks.read.document import Blocks, CodeBlock, Fault
 
 _BLOCKS = 2000  # in a piece
 _WARM_UP = (0, [CodeBlock("", bytes.fromhex("4889d84889f1"), bytes(2))])  # mov rax, rbx; mov rcx, rsi
@@ -51,7 +51,7 @@ class Orders(NamedTuple):
         return {change.block: change.order for change in self.changes}
 
 
-def propose(document: Document, orderer: Orderer, processes: int | None = None) -> Iterator[tuple[int, Orders]]:
+def propose(document: Blocks, orderer: Orderer, processes: int | None = None) -> Iterator[tuple[int, Orders]]:
     """Number of blocks, and their new orders, piece by piece. processes: None for one per core."""
 
     def ordered(piece: tuple[int, Sequence[CodeBlock]]) -> Ordered:
@@ -65,7 +65,7 @@ def propose(document: Document, orderer: Orderer, processes: int | None = None) 
         yield len(answer.status), _described(document, answer, number * _BLOCKS, orderer)
 
 
-def _described(document: Document, answer: Ordered, begin: int, orderer: Orderer) -> Orders:
+def _described(document: Blocks, answer: Ordered, begin: int, orderer: Orderer) -> Orders:
     changes: list[Change] = []
     faults: list[Fault] = []
     for k in (answer.status == Status.CHANGED).nonzero()[0].tolist():

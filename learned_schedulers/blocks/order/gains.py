@@ -11,7 +11,7 @@ import numpy as np
 
 from learned_schedulers.blocks.order.file_orders import Orders
 from learned_schedulers.blocks.order.orderer import Orderer, Status
-from learned_schedulers.blocks.read.document import Document
+from learned_schedulers.blocks.read.document import Blocks
 from learned_schedulers.blocks.read.lines import code_of
 
 _MOST_PLACES = 4  # of equal blocks that are named
@@ -38,7 +38,7 @@ class Gains(NamedTuple):
     left_alone: int  # parts of the file without a new order because something about them is not known
 
 
-def of_document(document: Document, orders: Orders, most: int) -> Gains:
+def of_document(document: Blocks, orders: Orders, most: int) -> Gains:
     """The `most` best gains of a document."""
     gains = [
         Gain((change.place,), document.blocks[change.block].code, change.order, change.before, change.after)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -162,18 +162,6 @@ def _other_instructions(before: bytes, after: bytes) -> str:
     return "an instruction has another target, or its bytes differ"
 
 
-@runtime_checkable
-class InPlace(Protocol):
-    """A document whose blocks stay where they are in its file, as in objects and programs."""
-
-    def codes_in(self, other: Any) -> Sequence[bytes]:
-        """The code of another document of this kind at the places of this one's blocks, as in `CodeBlock.code`.
-
-        Raises ValueError if the other one has another layout.
-        """
-        ...
-
-
 def compare(before: Document, after: Document, memory: MemoryOrder) -> Iterator[Difference]:
     """Where two files differ, and whether that is by legal orders of blocks only. Nothing: they are equal.
 
@@ -218,11 +206,6 @@ def _alone(legality: Legality, block: CodeBlock, code: bytes) -> Judgement:
 
 def paired(before: Document, after: Document) -> tuple[list[tuple[int, bytes]], list[str]]:
     """Blocks of `before` with their codes after, and places of blocks that only one of the files has."""
-    if isinstance(before, InPlace) and type(before) is type(after):
-        try:
-            return list(enumerate(before.codes_in(after))), []
-        except ValueError:
-            pass  # another layout
     if len(before.blocks) == len(after.blocks):
         return [(k, block.code) for k, block in enumerate(after.blocks)], []
     codes = {block.place: block.code for block in after.blocks}
@@ -232,10 +215,8 @@ def paired(before: Document, after: Document) -> tuple[list[tuple[int, bytes]], 
 
 
 def _first_difference(old: bytes, new: bytes) -> str:
-    """The place of the first byte that differs: its line in a text, else its number."""
+    """The line of the first byte that differs."""
     a, b = (np.frombuffer(side[: min(len(old), len(new))], np.uint8) for side in (old, new))
     different = np.flatnonzero(a != b)
     place = int(different[0]) if len(different) else len(a)
-    if b"\0" in old[: 1 << 16]:
-        return f"byte {place:#x}"
     return f"line {old[:place].count(10) + 1}"

@@ -10,10 +10,9 @@ import numpy as np
 from learned_schedulers.blocks.dag.memory_order import linked_by_form
 from learned_schedulers.blocks.order.file_orders import CycleSums
 from learned_schedulers.blocks.order.orderer import UNKNOWN, Orderer, Status
-from learned_schedulers.blocks.order.permuted import permuted
 from learned_schedulers.blocks.read.document import CodeBlock, Fault
 from learned_schedulers.blocks.read.lines import code_of, with_code
-from learned_schedulers.blocks.read.reorder import reordered
+from learned_schedulers.blocks.read.reorder import permuted, reordered
 
 LINES = 5000  # in a piece
 WARM_UP = (0, [b"4889d84889f1,1\n"])  # mov rax, rbx; mov rcx, rsi: both orders are legal

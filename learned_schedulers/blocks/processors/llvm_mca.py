@@ -23,6 +23,7 @@ from learned_schedulers.blocks.processors.settings import Judge
 
 VERSION = "19"
 INSTALL = f"apt-get install llvm-{VERSION}"
+_SHOWN_CYCLES = 200  # of a timeline
 BATCH = 500  # regions per process; more are no faster, fewer are slower because of start-up (200: -10%, 10: -75%)
 
 _OPTIONS = ["-mtriple=x86_64-unknown-unknown", "-instruction-info=false", "-resource-pressure=false"]
@@ -147,6 +148,23 @@ def _run(regions: Sequence[Sequence[str]], machine: Judge, binary: str) -> dict[
             f"run the stage again, or read its output: {process.stderr.strip()[-2000:]}"
         )
     return simulations
+
+
+def timeline(region: Sequence[str], cpu: str, binary: str) -> str:
+    """llvm-mca's picture of a single pass: when each instruction is dispatched, executed and retired.
+
+    Empty if it does not know an instruction.
+    """
+    options = ["-iterations=1", "-timeline", f"-timeline-max-cycles={_SHOWN_CYCLES}", "-summary-view=false"]
+    process = subprocess.run(
+        [binary, f"-mcpu={cpu}", *_OPTIONS, *options],
+        input="\n".join(region) + "\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    _, heading, picture = process.stdout.partition("Timeline view:\n")
+    return picture.partition("\n\n\n")[0].rstrip() if heading and process.returncode == 0 else ""
 
 
 def _checked(executed: int, cycles: int, n_instructions: int, iterations: int) -> Simulation:

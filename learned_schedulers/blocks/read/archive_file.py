@@ -1,4 +1,4 @@
-"""Static archives (`ar`): the objects in them ordered in place. Sizes stay, and so does the index of symbols.
+"""Machine code: objects and programs, alone or in static archives (`ar`). It is looked at, and not written again.
 
 Python has no module for archives, and none of the installed libraries reads them; their form is a header of 60 bytes
 before each member (`man 5 ar`). Long names are those of GNU or of BSD.
@@ -6,14 +6,14 @@ before each member (`man 5 ar`). Long names are those of GNU or of BSD.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from learned_schedulers.blocks.dag.memory_order import linked_by_form
+from learned_schedulers.blocks.read import cut
 from learned_schedulers.blocks.read.document import CodeBlock, Fault
-from learned_schedulers.blocks.read.elf_file import ElfDocument, read_object
+from learned_schedulers.blocks.read.elf import Image, read_image
 from learned_schedulers.blocks.read.forms import Forms
 from learned_schedulers.blocks.read.sources import ELF_MAGIC
 from learned_schedulers.blocks.read.unreadable import Unreadable
@@ -24,6 +24,7 @@ _THIN = b"!<thin>\n"
 _HEADER, _END = 60, b"`\n"
 _NAME, _SIZE = slice(0, 16), slice(48, 58)  # fields of a header
 _TABLES = (b"/", b"//", b"/SYM64/", b"__.SYMDEF", b"__.SYMDEF SORTED")  # indices of symbols, and long names
+_ANY_LENGTH = 1 << 40
 _BSD_NAME = b"#1/"  # and the length of the name, which precedes the content
 
 
@@ -49,7 +50,7 @@ def _number(text: bytes, field: str) -> int:
 def members(content: bytes) -> Iterator[Member]:
     """The files in an archive, without its own tables. Raises Unreadable for thin and for damaged archives."""
     if content.startswith(_THIN):
-        raise Unreadable("a thin archive, which holds names and no code", "order the objects that it names")
+        raise Unreadable("a thin archive, which holds names and no code", "give the objects that it names")
     if not content.startswith(MAGIC):
         raise Unreadable("not an archive", "give it a name with the suffix of its format")
     long_names, offset = b"", len(MAGIC)
@@ -87,59 +88,52 @@ def labels(every: Sequence[Member]) -> list[str]:
     return names
 
 
-class ArchiveDocument:
-    """An archive that has been read."""
+def images(content: bytes) -> Iterator[tuple[str, Image | Unreadable]]:
+    """The objects of an archive, or the one file of machine code itself, whose name is empty; or why one is refused.
 
-    def __init__(self, content: bytes, parts: Sequence[tuple[Member, ElfDocument]], faults: Sequence[Fault]) -> None:
-        """parts: the members whose blocks can be ordered, by names that are unique."""
-        self._content, self._parts, self.faults = content, parts, faults
-        self.blocks: Sequence[CodeBlock] = [
-            block._replace(place=f"{member.name}:{block.place}") for member, part in parts for block in part.blocks
-        ]
-        # Members without blocks share their number with the next one, and `bisect_right` finds the last.
-        self._first = list(accumulate((len(part.blocks) for _, part in parts), initial=0))[:-1]
-
-    def codes_in(self, other: ArchiveDocument) -> list[bytes]:
-        """As ElfDocument.codes_in, of all members. Raises ValueError for an archive of other members."""
-        if [member for member, _ in self._parts] != [member for member, _ in other._parts]:
-            raise ValueError("the archives have other members")
-        pairs = zip(self._parts, other._parts, strict=True)
-        return [code for (_, part), (_, counterpart) in pairs for code in part.codes_in(counterpart)]
-
-    def rewritten(self, orders: Mapping[int, Sequence[int]]) -> bytes:
-        """The archive with new orders of blocks. Raises ValueError for an order that is no permutation of its block."""
-        if unknown := [block for block in orders if not 0 <= block < len(self.blocks)]:
-            raise ValueError(f"block {unknown[0]} of {len(self.blocks)}")
-        of_part: dict[int, dict[int, Sequence[int]]] = {}
-        for block, order in orders.items():
-            part = bisect_right(self._first, block) - 1
-            of_part.setdefault(part, {})[block - self._first[part]] = order
-        content = bytearray(self._content)
-        for number, chosen in of_part.items():
-            member, document = self._parts[number]
-            content[member.begin : member.end] = document.rewritten(chosen)
-        return bytes(content)
-
-
-def read(content: bytes, name: str) -> ArchiveDocument:
-    """Read a static archive; members that cannot be ordered are reported. name: for messages.
-
-    Raises Unreadable for another format, a damaged archive, and one without a member of machine code.
+    Raises Unreadable for a damaged file, and for an archive without a member of machine code.
     """
-    forms, parts, faults = Forms(), list[tuple[Member, ElfDocument]](), list[Fault]()
+    if not content.startswith((MAGIC, _THIN)):
+        yield "", read_image(content)
+        return
     every = list(members(content))
+    if not any(content.startswith(ELF_MAGIC, member.begin) for member in every):
+        raise Unreadable("an archive without objects of machine code", "give a static library (.a)")
     for member, label in zip(every, labels(every), strict=True):
         if not content.startswith(ELF_MAGIC, member.begin):
             remedy = "compile it to machine code" if member.name.endswith((".o", ".obj")) else "none is needed"
-            faults.append(Fault(label, "no object of machine code", remedy))
+            yield label, Unreadable("no object of machine code", remedy)
             continue
         try:
-            part = read_object(content[member.begin : member.end], f"{name}: {label}", forms)
+            image = read_image(content[member.begin : member.end])
         except Unreadable as error:
-            faults.append(Fault(label, error.reason, error.remedy))
+            yield label, error
+        else:
+            yield label, image
+
+
+class MachineCode(NamedTuple):
+    """The blocks of objects and programs, which are looked at and never written."""
+
+    blocks: list[CodeBlock]
+    faults: list[Fault]
+
+
+def read(content: bytes) -> MachineCode:
+    """Every block of at least two instructions, as if nothing but its bytes were known. Raises as `images` does."""
+    forms, file = Forms(), MachineCode([], [])
+    for label, image in images(content):
+        prefix = f"{label}:" if label else ""
+        if isinstance(image, Unreadable):
+            file.faults.append(Fault(label, image.reason, image.remedy))
             continue
-        parts.append((member._replace(name=label), part))
-        faults += [fault._replace(place=f"{label}:{fault.place}") for fault in part.faults]
-    if not any(content.startswith(ELF_MAGIC, member.begin) for member in every):
-        raise Unreadable("an archive without objects of machine code", "give a static library (.a)")
-    return ArchiveDocument(content, parts, faults)
+        for section in cut.blocks(image, 2, _ANY_LENGTH, forms):
+            decoded = forms.decode(section.code, section.begin, section.end)
+            marks = linked_by_form(section.code, section.begin, decoded, forms.facts).tobytes()
+            place = f"{prefix}{section.section}+" if image.relocatable else prefix
+            for k, (address, begin, end) in enumerate(
+                zip(section.address.tolist(), section.begin.tolist(), section.end.tolist(), strict=True)
+            ):
+                code, of_block = section.code[begin:end].tobytes(), marks[decoded.first[k] : decoded.first[k + 1]]
+                file.blocks.append(CodeBlock(f"{place}{address:#x}", code, of_block))
+    return file

@@ -8,11 +8,12 @@ from iced_x86 import Decoder, FlowControl, Instruction, Mnemonic
 from learned_schedulers.blocks.read.assembler import relocation_symbols
 from learned_schedulers.blocks.read.assembly_functions import functions
 from learned_schedulers.blocks.read.assembly_keys import Addresses, Finder
-from learned_schedulers.blocks.read.components import components as connected
 from learned_schedulers.blocks.read.computed_jumps import computed_jumps, may_compute
-from learned_schedulers.blocks.read.elf_symbols import is_thunk
 from learned_schedulers.blocks.read.listing import Listing, by_section
 from learned_schedulers.blocks.read.statements import Kind, Source
+
+# Code that jumps to an address in a register, as `jmp reg` does (for processors with weak branch prediction).
+_THUNKS = ("indirect_thunk", "retpoline", "lvi_thunk")
 
 
 class Areas:
@@ -41,7 +42,24 @@ def components(part: Listing, finder: Finder, areas: Areas, transfers: Addresses
     is_call = np.array([part.code(k)[:1] == b"\xe8" for k in transfers.holder.tolist()], bool)
     into = finder.at(transfers.key)
     inner = ~is_call & (into >= 0) & ~np.isin(transfers.key, begins)
-    return connected(areas.of[transfers.holder[inner]], areas.of[into[inner]], areas.count)
+    return _connected(areas.of[transfers.holder[inner]], areas.of[into[inner]], areas.count)
+
+
+def _connected(source: np.ndarray, into: np.ndarray, count: int) -> np.ndarray:
+    """Number of the component of each of `count` nodes, (count,) int64; by their first nodes; without SciPy.
+
+    source, into: (E,) ends of the edges, whose directions do not count.
+    """
+    least = np.arange(count)  # a node of the same component, in the end its first one
+    while True:
+        lower = np.minimum(least[source], least[into])
+        following = least.copy()
+        for ends in (source, into, least[source], least[into]):
+            np.minimum.at(following, ends, lower)
+        following = following[following]
+        if np.array_equal(following, least):
+            return np.unique(least, return_inverse=True)[1].astype(np.int64)
+        least = following
 
 
 def entered_anywhere(
@@ -63,7 +81,7 @@ def entered_anywhere(
     jumping = areas.opaque.copy()
     jumping[areas.of[indirect]] = True
     jumps = np.flatnonzero(part.forms.facts["branch_bytes"][part.form] > 0).tolist()
-    jumping[[areas.of[k] for k in jumps if is_thunk(source.statements[int(part.line[k])].operands)]] = True
+    jumping[[areas.of[k] for k in jumps if _is_thunk(source.statements[int(part.line[k])].operands)]] = True
     jumping = np.isin(component, component[jumping])
     by_address = (inner.key >= 0) & (inner.holder >= 0) & np.array(takes, bool)[number][inner.holder]
     wild[inner.key[by_address]] = True  # other code may add to the address and jump there
@@ -83,6 +101,11 @@ def entered_anywhere(
             first = finder.begins(rows[:1])
             wild[transfers.holder[np.isin(transfers.key, first)]] = True
     return wild
+
+
+def _is_thunk(name: str) -> bool:
+    """Whether a jump to the symbol is a jump to an address in a register."""
+    return any(word in name for word in _THUNKS)
 
 
 def _run(

@@ -31,7 +31,6 @@ from learned_schedulers.blocks.read.assembly_places import CHANGEABLE, COMPUTED,
 from learned_schedulers.blocks.read.assembly_proof import failing_blocks
 from learned_schedulers.blocks.read.assembly_text import text_with_orders
 from learned_schedulers.blocks.read.document import CodeBlock, Fault
-from learned_schedulers.blocks.read.elf_blocks import REQUEST
 from learned_schedulers.blocks.read.listing import Listing, NotUnderstood, listing
 from learned_schedulers.blocks.read.preprocessor import preprocessor_line
 from learned_schedulers.blocks.read.source_lines import Shown
@@ -43,6 +42,8 @@ _REMEDIES = {
     COMPUTED: "if it is a switch, compile the file with -fno-jump-tables",
     CHANGEABLE: "if nothing changes the data, make them constant (const, .section .rodata)",
 }  # of functions that are left alone
+# Valgrind recognises requests of the program by this sequence (`rol rdi` by 3, 13, 61 and 51, `xchg rbx, rbx`).
+_REQUEST = bytes.fromhex("48c1c703 48c1c70d 48c1c73d 48c1c733 4887db")
 _INTEL = ("-msyntax=intel", "-mnaked-reg")
 _DEFECT = "it is left as it was; please report this file as a defect"
 
@@ -151,11 +152,11 @@ def _requests(part: Listing) -> np.ndarray:
     """Instructions of Valgrind's requests, (C,) bool."""
     flags = np.zeros(len(part.line), bool)
     for index, section in part.object.sections.items():
-        place = section.content.find(REQUEST) if section.executable else -1
+        place = section.content.find(_REQUEST) if section.executable else -1
         while place >= 0:
-            inside = (part.section == index) & (part.begin >= place) & (part.begin < place + len(REQUEST))
+            inside = (part.section == index) & (part.begin >= place) & (part.begin < place + len(_REQUEST))
             flags |= inside
-            place = section.content.find(REQUEST, place + 1)
+            place = section.content.find(_REQUEST, place + 1)
     return flags
 
 

@@ -11,7 +11,7 @@ from learned_schedulers.blocks.read.terminators import Terminator
 class CodeBlock(NamedTuple):
     """A basic block of a user's file, without the control transfer at its end."""
 
-    place: str  # for people, unique in its file: "lines 12-19", "line 7", ".text+0x40"
+    place: str  # for people, unique in its file: "lines 12-19", "line 7"
     code: bytes  # whole x86-64 instructions; bytes that the linker fills in are zero
     marks: bytes  # one byte for each instruction: dag/memory_order.Mark
     end: Terminator = Terminator()
@@ -26,8 +26,8 @@ class Fault(NamedTuple):
 
 
 @runtime_checkable
-class Document(Protocol):
-    """A file that has been read. Reading raises Unreadable for a file of another form."""
+class Blocks(Protocol):
+    """The blocks of a file that has been read. Reading raises Unreadable for a file of another form."""
 
     @property
     def blocks(self) -> Sequence[CodeBlock]:
@@ -38,6 +38,11 @@ class Document(Protocol):
     def faults(self) -> Sequence[Fault]:
         """Parts that are left as they are; `rewritten` may add some."""
         ...
+
+
+@runtime_checkable
+class Document(Blocks, Protocol):
+    """A file that can be written again."""
 
     def rewritten(self, orders: Mapping[int, Sequence[int]]) -> bytes:
         """The whole file with new orders: index of a block -> index of the instruction in each slot.

@@ -17,7 +17,6 @@ from elftools.elf.sections import Section
 from learned_schedulers.blocks.read.unreadable import Unreadable
 
 NOWHERE = -(1 << 62)  # a position outside of every section
-HEADER_BYTES = 64  # of the file's header, in a file of 64 bits
 _SECTION_HEADER, _PROGRAM_HEADER = 64, 56  # bytes of an entry
 _GAP = 64  # bytes between sections of an object: an addend that points just before a section hits no other one
 _ALLOCATED, _EXECUTABLE = 0x2, 0x4  # section flags
@@ -33,7 +32,6 @@ class Layout:
     relocatable: bool  # an object, before linking
     movable: bool  # loaded at any address, or not yet linked
     address: int  # of position 0; 0 in an object
-    entry: int  # position where the program starts
 
 
 def damaged(cause: object) -> Unreadable:
@@ -92,14 +90,14 @@ def layout_of(elf: ELFFile, size: int) -> Layout:
     sections = list(elf.iter_sections())
     movable = elf["e_type"] != "ET_EXEC"
     if elf["e_type"] == "ET_REL":
-        return Layout(sections, _one_after_the_other(sections, size), True, movable, 0, NOWHERE)
+        return Layout(sections, _one_after_the_other(sections, size), True, movable, 0)
     addresses = [section["sh_addr"] if is_loaded(section) else -1 for section in sections]
     if max(addresses, default=0) >= 1 << 62:
         raise damaged("a section has an address beyond the address space")
     of_code = [a for a, section in zip(addresses, sections, strict=True) if is_code(section)]
     begin = min(of_code, default=0)
     bases = np.array([a - begin if a >= 0 else NOWHERE for a in addresses], np.int64)
-    return Layout(sections, bases, False, movable, begin, elf["e_entry"] - begin)
+    return Layout(sections, bases, False, movable, begin)
 
 
 def _one_after_the_other(sections: Sequence[Section], size: int) -> np.ndarray:

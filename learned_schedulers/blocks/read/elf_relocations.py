@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from elftools.elf.relocation import RelocationSection, RelrRelocationSection
+from elftools.elf.relocation import RelocationSection
 
 from learned_schedulers.blocks.read.elf_layout import NOWHERE, Layout, damaged
 from learned_schedulers.blocks.read.elf_symbols import Symbols
@@ -13,17 +13,9 @@ from learned_schedulers.blocks.read.unreadable import Unreadable
 
 # Types, by the x86-64 psABI.
 R_NONE, R_64, R_PC32, R_PLT32, R_32, R_32S, R_PC64 = 0, 1, 2, 4, 10, 11, 24
-R_GLOB_DAT, R_JUMP_SLOT, R_RELATIVE, R_IRELATIVE, R_RELATIVE64 = 6, 7, 8, 37, 38
-R_GOTPCREL, _R_GOTTPOFF, _R_TPOFF32, R_GOTPCRELX, R_REX_GOTPCRELX = 9, 22, 23, 41, 42
-# Bytes that each type fills in. Instructions that have one of these may move; the field moves along.
-MOVABLE = {
-    R_NONE: 0, R_64: 8, R_PC32: 4, R_PLT32: 4, R_32: 4, R_32S: 4, R_GOTPCREL: 4, R_GOTPCRELX: 4,
-    R_REX_GOTPCRELX: 4, _R_GOTTPOFF: 4, _R_TPOFF32: 4,
-}  # fmt: skip
-# Types of the sequences of instructions by which code asks for the address of a thread's variable.
-TLS_SEQUENCES = {16, 17, 18, 19, 20, 21, 34, 35, 36}
-OF_BRANCHES = (R_PC32, R_PLT32, 13, 15)  # 13 and 15: PC16 and PC8
-PC_RELATIVE = (R_PC32, R_PLT32, R_GOTPCREL, R_GOTPCRELX, R_REX_GOTPCRELX, R_PC64)
+_R_RELATIVE, _R_IRELATIVE, _R_RELATIVE64 = 8, 37, 38
+R_GOTPCREL, R_GOTPCRELX, R_REX_GOTPCRELX = 9, 41, 42
+_PC_RELATIVE = (R_PC32, R_PLT32, R_GOTPCREL, R_GOTPCRELX, R_REX_GOTPCRELX, R_PC64)
 _NAMES = {
     3: "GOT32", 5: "COPY", 12: "16", 13: "PC16", 14: "8", 15: "PC8", 16: "DTPMOD64", 17: "DTPOFF64", 18: "TPOFF64",
     19: "TLSGD", 20: "TLSLD", 21: "DTPOFF32", 24: "PC64", 25: "GOTOFF64", 26: "GOTPC32", 27: "GOT64",
@@ -40,11 +32,8 @@ class Relocations(NamedTuple):
     place: np.ndarray  # (R,) int64: position of the bytes that it changes
     kind: np.ndarray  # (R,) int64: type
     defined_in: np.ndarray  # (R,) int64: index of the section of its symbol; 0 if that is not in this file
-    symbol: np.ndarray  # (R,) int64: position of its symbol; NOWHERE if it is not in this file
     addend: np.ndarray  # (R,) int64
     target: np.ndarray  # (R,) int64: symbol + addend as a position; NOWHERE if the symbol is not in this file
-    local: np.ndarray  # (R,) bool: its symbol is a label of this file alone, or a section, which stands for them
-    entry: np.ndarray  # (R,) int64: offset of its entry in the file
 
     @staticmethod
     def none() -> Relocations:
@@ -58,8 +47,8 @@ class Relocations(NamedTuple):
         return Relocations([self.names[k] for k in indices.tolist()], *columns)
 
 
-def type_name(kind: int) -> str:
-    """The name of a type that no instruction may have that moves."""
+def _type_name(kind: int) -> str:
+    """The name of a type that a section without code does not have."""
     return f"R_X86_64_{_NAMES.get(kind, kind)}"
 
 
@@ -77,57 +66,27 @@ def read_relocations(layout: Layout, symbols: Symbols) -> Relocations:
             raise damaged(f"{section.name} changes a section that does not exist")
         base = int(layout.bases[changed]) if layout.relocatable else -layout.address
         table = symbols.tables.get(section["sh_link"])
-        for number, relocation in enumerate(section.iter_relocations()):
+        for relocation in section.iter_relocations():
             kind, index, addend = relocation["r_info_type"], relocation["r_info_sym"], relocation["r_addend"]
-            defined_in, position, target, local, name = 0, NOWHERE, NOWHERE, False, ""
-            if kind in (R_RELATIVE, R_IRELATIVE, R_RELATIVE64):
+            defined_in, target, name = 0, NOWHERE, ""
+            if kind in (_R_RELATIVE, _R_IRELATIVE, _R_RELATIVE64):
                 target = addend - layout.address
             elif index:
                 if table is None:
                     raise damaged(f"{section.name} has no symbols")
-                defined_in, position = int(table.section[index]), int(table.position[index])
-                local, name = bool(table.is_local[index]), table.names[index]
+                defined_in, position, name = int(table.section[index]), int(table.position[index]), table.names[index]
                 target = position + addend if position != NOWHERE else NOWHERE
             if not -(1 << 62) <= target < 1 << 62 or relocation["r_offset"] >= 1 << 62:
                 raise damaged(f"an address in {section.name} is beyond the address space")
-            entry = section["sh_offset"] + number * section.entry_size
             place = base + relocation["r_offset"]
-            rows.append((changed, place, kind, defined_in, position, addend, target, local, entry))
+            rows.append((changed, place, kind, defined_in, addend, target))
             names.append(name)
     return _of_rows(rows, names)
 
 
 def _of_rows(rows: list[tuple[int, ...]], names: list[str]) -> Relocations:
-    section, place, kind, defined_in, symbol, addend, target, is_local, entry = (
-        np.array(rows, np.int64).reshape(-1, 9).T
-    )
-    return Relocations(names, section, place, kind, defined_in, symbol, addend, target, is_local.astype(bool), entry)
-
-
-def packed_targets(layout: Layout, content: bytes) -> np.ndarray:
-    """Positions that the loader's packed relative relocations (RELR) lead to, int64."""
-    offsets = [
-        relocation["r_offset"]
-        for section in layout.sections
-        if isinstance(section, RelrRelocationSection)
-        for relocation in section.iter_relocations()
-    ]
-    places = np.array([offset for offset in offsets if offset < 1 << 62], np.int64) - layout.address
-    return np.concatenate(
-        [np.zeros(0, np.int64)]
-        + [
-            words(content, section["sh_offset"] + places[inside] - base) - layout.address
-            for section, base in zip(layout.sections, layout.bases.tolist(), strict=True)
-            if base != NOWHERE and section["sh_type"] not in ("SHT_NOBITS", "SHT_NULL")
-            for inside in [(places >= base) & (places <= base + section["sh_size"] - 8)]
-        ]
-    )
-
-
-def words(content: bytes, offsets: np.ndarray) -> np.ndarray:
-    """The 64-bit words at offsets of a file, as numbers that can be added to without overflow, int64."""
-    columns = np.frombuffer(content, np.uint8)[offsets[:, None] + np.arange(8)]
-    return columns.view("<i8")[:, 0].clip(-(1 << 62), 1 << 62)
+    columns = np.array(rows, np.int64).reshape(-1, 6).T
+    return Relocations(names, *columns)
 
 
 def applied(layout: Layout, relocations: Relocations, index: int) -> bytes:
@@ -146,10 +105,10 @@ def applied(layout: Layout, relocations: Relocations, index: int) -> bytes:
         if kind == R_NONE or target == NOWHERE:
             continue
         if kind not in (R_64, R_32, R_32S, R_PC32, R_PLT32, R_PC64):
-            raise Unreadable(f"relocation {type_name(kind)} in {section.name}", "build it with GCC or Clang")
+            raise Unreadable(f"relocation {_type_name(kind)} in {section.name}", "build it with GCC or Clang")
         place = int(relocations.place[row])
         size = 8 if kind in (R_64, R_PC64) else 4
-        value = target - place if kind in PC_RELATIVE else target
+        value = target - place if kind in _PC_RELATIVE else target
         if not 0 <= place - base <= len(filled) - size:
             raise damaged(f"a relocation of {section.name} lies outside of it")
         filled[place - base : place - base + size] = (value % (1 << 8 * size)).to_bytes(size, "little")

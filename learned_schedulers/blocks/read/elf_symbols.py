@@ -18,8 +18,6 @@ _PARTS = (".cold", "__part.")  # in names of parts of functions
 WITHOUT_BOUNDS = (  # the remedy where nothing says which functions there are
     "compile with -funwind-tables, or give each function its type and size (NASM: global f:function (f.end - f))"
 )
-# Code that jumps to an address in a register, as `jmp reg` does (for processors with weak branch prediction).
-_THUNKS = ("indirect_thunk", "retpoline", "lvi_thunk")
 
 
 class Table(NamedTuple):
@@ -27,7 +25,6 @@ class Table(NamedTuple):
 
     section: np.ndarray  # (N,) int64: index of the section that defines it; 0 for those without a place in this file
     position: np.ndarray  # (N,) int64; NOWHERE for these
-    is_local: np.ndarray  # (N,) bool: a label of this file alone, or a section, which stands for its local labels
     names: list[str]
 
 
@@ -35,36 +32,26 @@ class Symbols(NamedTuple):
     """The symbols of a file."""
 
     tables: Mapping[int, Table]  # by the index of the table's section
-    places: np.ndarray  # (K,) int64: positions of all symbols that have one
-    typed: np.ndarray  # int64: positions of symbols that are functions by their type
-    labels: np.ndarray  # int64: positions of symbols of another type, or of none, that other files see
     functions: Mapping[int, str]  # position -> name of what may be a function there
     ranges: np.ndarray  # int64 (K, 2): positions of the begins and ends of functions by their types and sizes
 
 
-def is_part(name: str) -> bool:
+def _is_part(name: str) -> bool:
     """Whether a symbol names a part of a function that compilers moved away from the rest."""
     return any(word in name for word in _PARTS)
-
-
-def is_thunk(name: str) -> bool:
-    """Whether a jump to the symbol is a jump to an address in a register."""
-    return any(word in name for word in _THUNKS)
 
 
 def read_symbols(layout: Layout) -> Symbols:
     """All symbols. Raises Unreadable, and exceptions of `DAMAGE` for damaged tables."""
     tables: dict[int, Table] = {}
     functions: dict[int, str] = {}
-    typed: list[int] = []
-    labels: list[int] = []
     sizes: dict[int, int] = {}
     for index, section in enumerate(layout.sections):
         if not isinstance(section, SymbolTableSection):
             continue
         if section["sh_entsize"] != _ENTRY:
             raise damaged(f"symbols of a wrong size in {section.name}")
-        places_in, positions, is_local, names = [], [], [], []
+        places_in, positions, names = [], [], []
         for symbol in section.iter_symbols():
             defined_in, kind = symbol["st_shndx"], symbol["st_info"]["type"]
             if defined_in == "SHN_XINDEX":
@@ -77,26 +64,14 @@ def read_symbols(layout: Layout) -> Symbols:
                     position = base + symbol["st_value"]
             places_in.append(defined_in if position != NOWHERE else 0)
             positions.append(position)
-            binding = symbol["st_info"]["bind"]
-            is_local.append(kind == "STT_SECTION" or (kind == "STT_NOTYPE" and binding == "STB_LOCAL"))
             names.append(symbol.name)
-            if kind in _FUNCTIONS:
-                typed.append(position)
-                if position >= 0 and 0 < symbol["st_size"] < 1 << 62:
-                    sizes[position] = max(symbol["st_size"], sizes.get(position, 0))
-            elif binding != "STB_LOCAL":
-                labels.append(position)
+            if kind in _FUNCTIONS and position >= 0 and 0 < symbol["st_size"] < 1 << 62:
+                sizes[position] = max(symbol["st_size"], sizes.get(position, 0))
             if kind not in _MOVES_CONTROL or not symbol.name or symbol.name.startswith(".L") or position < 0:
                 continue
             # A name of the whole function wins over one of a part, and the first over later ones.
-            if position not in functions or (is_part(functions[position]) and not is_part(symbol.name)):
+            if position not in functions or (_is_part(functions[position]) and not _is_part(symbol.name)):
                 functions[position] = symbol.name
-        tables[index] = Table(
-            np.array(places_in, np.int64), np.array(positions, np.int64), np.array(is_local, bool), names
-        )
-    places = np.concatenate([np.zeros(0, np.int64), *(table.position for table in tables.values())])
-    placed_typed, placed_labels = (
-        np.array([position for position in positions if position != NOWHERE], np.int64) for positions in (typed, labels)
-    )
+        tables[index] = Table(np.array(places_in, np.int64), np.array(positions, np.int64), names)
     ranges = np.array([(begin, begin + size) for begin, size in sorted(sizes.items())], np.int64).reshape(-1, 2)
-    return Symbols(tables, places[places != NOWHERE], placed_typed, placed_labels, functions, ranges)
+    return Symbols(tables, functions, ranges)

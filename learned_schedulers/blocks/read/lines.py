@@ -23,23 +23,6 @@ _DIGIT = re.compile(rb"[0-9A-Fa-f]")
 _DELETE = "correct or delete the line"
 
 
-class Unconverted(bytes):
-    """The line of a block of another format that cannot become machine code: a comment that says why."""
-
-    fault: Fault
-
-    @classmethod
-    def of(cls, fault: Fault) -> Unconverted:
-        line = cls(comment(f"{fault.place}: {fault.reason}; {fault.remedy}"))
-        line.fault = fault
-        return line
-
-
-def comment(text: str) -> bytes:
-    """A line that has no block."""
-    return f"# {' '.join(text.split())}\n".encode("utf-8", "replace")
-
-
 def pieces(file: BinaryIO, lines: int) -> Iterator[list[bytes]]:
     """The lines of a file with their ends, in lists of `lines`; together they are the file's content, byte for byte.
 
@@ -79,7 +62,7 @@ def pieces(file: BinaryIO, lines: int) -> Iterator[list[bytes]]:
 def code_of(line: bytes) -> bytes | Fault:
     """The machine code of a line, empty for an empty line or a comment; a Fault for a bad line.
 
-    The Fault's place is empty; for `Unconverted` it is the block's place in its own format.
+    The Fault's place is empty.
     """
     try:
         code = unhexlify(line.partition(b",")[0].strip())
@@ -90,8 +73,6 @@ def code_of(line: bytes) -> bytes | Fault:
 
 def _unusual(line: bytes) -> bytes | Fault:
     """The same for a line whose first field is not hexadecimal without spaces."""
-    if isinstance(line, Unconverted):
-        return line.fault
     field = line.partition(b",")[0].strip().removeprefix(_MARK).strip()
     if field.startswith(b"#"):
         return b""

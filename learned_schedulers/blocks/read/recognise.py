@@ -11,7 +11,6 @@ from learned_schedulers.blocks.read.unreadable import Unreadable
 
 _LINES_LOOKED_AT = 200
 _LONGEST_LINE = 300  # bytes that are looked at
-_TORCH = re.compile(rb"\x80[\x02-\x05](?:\x95.{8})?\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19\.", re.S)  # its magic number
 _ASSEMBLY_SUFFIXES = {".s", ".asm", ".sx", ".ll-s"}
 _LINES_SUFFIXES = {".csv", ".tsv", ".hex", ".bhive"}
 _UNPACK = "unpack it, and give the file that is inside"
@@ -23,8 +22,9 @@ _OTHERS: list[tuple[bytes, str, str]] = [
     (b"BZh", "compressed by bzip2", "bunzip2 it first"),
     (b"\xfd7zXZ\0", "compressed by xz", "unxz it first"),
     (b"\x28\xb5\x2f\xfd", "compressed by zstd", "unzstd it first"),
+    (b"PK", "a zip file", _UNPACK),
     (b"7z\xbc\xaf\x27\x1c", "an archive of 7-Zip", _UNPACK),
-    (b"SQLite format 3\0", "a database of SQLite, not a dump", "dump it as SQL: sqlite3 FILE .dump"),
+    (b"SQLite format 3\0", "a database of SQLite", "write its code as CSV, a block in hexadecimal a line"),
     (b"PAR1", "a table of Parquet", "write its code as CSV, a block in hexadecimal a line"),
     (b"BC\xc0\xde", "bitcode of LLVM", _COMPILE),
     (b"\xde\xc0\x17\x0b", "bitcode of LLVM", _COMPILE),
@@ -37,12 +37,6 @@ _OTHERS: list[tuple[bytes, str, str]] = [
     (b"\xfe\xff", "text in UTF-16", "save it in UTF-8"),
     (b"%PDF", "a PDF", "give the file that the code was printed from"),
 ]
-_SQL = re.compile(
-    rb"(?:INSERT\s+INTO|REPLACE\s+INTO|UPDATE\s+\S+\s+SET|CREATE\s+(?:TABLE|DATABASE)|DROP\s+TABLE|LOCK\s+TABLES|BEGIN\s"
-    rb"|SET\s+[@A-Z]|USE\s+\S+;|PRAGMA\s|START\s+TRANSACTION|--\s+MySQL\s+dump|--\s+MariaDB\s+dump|/\*!)",
-    re.I,
-)
-_SQL_COMMENT = re.compile(rb"\s*(?:--\s[^\n]*\n|/\*[^!].*?\*/|\#[^\n]*\n)", re.S)
 _XML = re.compile(rb"\s*<(?:\?xml|!--|block|instr|basicblock)\b", re.I)
 _ASSEMBLY_LINE = re.compile(
     rb"\s*(?:\.[a-zA-Z_]|[\w.$@]+:|[a-z][a-z0-9.]*\s+[%$\[\w(-].*[\],)]|[a-z][a-z0-9]*\s+[%$*]|\#\s*(?:APP|NO_APP|LLVM-MCA))"
@@ -51,7 +45,7 @@ _ASSEMBLY_LINE = re.compile(
 
 
 def recognise(path: Path, first_bytes: bytes) -> str:
-    """Name of the format: assembly, elf, archive, lines, ithemal_data, sql_dump.
+    """Name of the format: assembly, elf, archive, lines.
 
     first_bytes: the beginning of the file, as 64 KiB. Raises Unreadable for all other formats, with the remedy.
     """
@@ -61,45 +55,26 @@ def recognise(path: Path, first_bytes: bytes) -> str:
         return "elf"
     if first_bytes.startswith((b"!<arch>\n", b"!<thin>\n")):
         return "archive"
-    if _TORCH.match(first_bytes):
-        return "ithemal_data"
-    if first_bytes.startswith(b"PK"):
-        _refuse_zip(first_bytes)
     for start, kind, remedy in _OTHERS:
         if first_bytes.startswith(start):
             raise Unreadable(f"a file of another format: {kind}", remedy)
     if re.match(rb"\x80[\x02-\x05]", first_bytes):
-        raise Unreadable("a pickle, but not one by torch.save", "save the list of Ithemal's blocks with torch.save")
+        raise Unreadable("a file of another format: a pickle", "write its code as CSV, a block in hexadecimal a line")
     if b"\0" in first_bytes:
         raise Unreadable(
             "a file of an unknown format (it holds zero bytes)",
-            "give assembly, an ELF file, an archive, lines of hexadecimal, or a data set of Ithemal",
+            "give assembly, an ELF file, an archive, or lines of hexadecimal",
         )
     return _text_format(path, first_bytes.removeprefix(b"\xef\xbb\xbf"))
-
-
-def _refuse_zip(first_bytes: bytes) -> None:
-    """Raise Unreadable for a zip file."""
-    if re.search(rb"/(?:data\.pkl|version|byteorder)", first_bytes[:1024]):
-        raise Unreadable(
-            "a file of torch.save in its form as zip",
-            "load it and save it as Ithemal does: torch.save(..., _use_new_zipfile_serialization=False)",
-        )
-    raise Unreadable("a file of another format: a zip file", _UNPACK)
 
 
 def _text_format(path: Path, text: bytes) -> str:
     if _XML.match(text):
         raise Unreadable(
             "canonical XML of Ithemal, which holds no constants, scales and flags, so that dependencies are unknown",
-            "give the blocks as lines of hexadecimal, or Ithemal's file .data or SQL dump",
+            "give the blocks as lines of hexadecimal",
         )
-    statements = text.lstrip()
-    while comment := _SQL_COMMENT.match(statements):
-        statements = statements[comment.end() :].lstrip()
     suffix = path.suffix.lower()
-    if suffix == ".sql" or (_SQL.match(statements) and suffix not in _ASSEMBLY_SUFFIXES | _LINES_SUFFIXES):
-        return "sql_dump"
     if suffix in _ASSEMBLY_SUFFIXES:
         return "assembly"
     if suffix in _LINES_SUFFIXES:

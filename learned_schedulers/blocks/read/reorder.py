@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numba import njit
 
-from learned_schedulers.blocks.read.forms import Decoded
+from learned_schedulers.blocks.dag.memory_order import Mark
+from learned_schedulers.blocks.read.document import CodeBlock
+from learned_schedulers.blocks.read.forms import Decoded, Forms
 from learned_schedulers.kernel_arrays import read_only
 
 
@@ -22,6 +26,25 @@ def reordered(
     blocks = (code, begin, decoded.form, decoded.first, facts, np.asarray(order, np.int64))
     _reorder(*read_only(blocks), reordered_code, fits)
     return reordered_code, fits
+
+
+def permuted(block: CodeBlock, order: Sequence[int], forms: Forms) -> bytes | None:
+    """A block's bytes in another order, as a file holds them.
+
+    Rip-relative operands keep their targets, and what the linker fills in stays as it is. None if a displacement does
+    not fit.
+    """
+    read = forms.read([block.code])
+    facts = forms.facts[read.decoded.form]
+    moved, fits = reordered(read.code, read.begin, read.decoded, forms.facts, np.asarray(order))
+    starts = np.r_[0, np.cumsum(facts["length"].astype(np.int64))].tolist()
+    written, position = bytearray(moved.tobytes()), 0
+    for i in order:
+        length = int(facts["length"][i])
+        if block.marks[i] & Mark.LINKED:
+            written[position : position + length] = block.code[starts[i] : starts[i] + length]
+        position += length
+    return bytes(written) if fits[0] else None
 
 
 @njit(cache=True, nogil=True)

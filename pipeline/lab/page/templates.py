@@ -8,19 +8,16 @@ from pathlib import Path
 
 import jinja2
 
-from learned_schedulers.command import explanation
 from pipeline.lab.page.names import label, set_label
 from pipeline.lab.page.numbers import count
 from pipeline.lab.page.tables import Table
-
-_STYLE = Path(explanation.__file__).parent  # the console command has pages in the same style
 
 
 @cache
 def environment() -> jinja2.Environment:
     """Of templates and of pages' texts; an undefined variable is an error."""
     shared = jinja2.Environment(
-        loader=jinja2.FileSystemLoader([Path(__file__).parent, _STYLE]),
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

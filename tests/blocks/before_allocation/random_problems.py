@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from learned_schedulers.blocks.before_allocation.opcodes import OPCODES
-from learned_schedulers.blocks.before_allocation.problem import Problem
+from learned_schedulers.blocks.before_allocation.problem import OPCODES, Problem
 
 
 def drawn(n: int, seed: int, enters: int = 4, nearness: float = 0.3, memory: float = 0.1) -> Problem:
@@ -41,19 +40,6 @@ def drawn(n: int, seed: int, enters: int = 4, nearness: float = 0.3, memory: flo
     )
 
 
-def tree(n: int, seed: int) -> Problem:
-    """A tree of n instructions, the last is the root: each result has a register, and is read once."""
-    rng = np.random.default_rng(seed)
-    readers = [int(rng.integers(i + 1, min(n, i + 4))) for i in range(n - 1)]
-    operands: list[list[int]] = [[i for i in range(n - 1) if readers[i] == k] for k in range(n)]
-    precedes = np.zeros((n, n), bool)
-    precedes[np.arange(n - 1), readers] = True
-    nothing, leaves = np.zeros(n, bool), np.arange(n) == n - 1
-    return Problem.of(
-        precedes, operands, [[]] * n, [(1, 1)] * n, [], np.zeros(0, bool), leaves, nothing, np.zeros(n, np.int64)
-    )
-
-
 def chain(n: int) -> Problem:
     """Each instruction reads the one before it."""
     precedes = np.eye(n, k=1, dtype=bool)
@@ -69,3 +55,19 @@ def legal(problem: Problem, order: np.ndarray) -> bool:
     slots = np.argsort(order)
     complete = np.array_equal(np.sort(order), np.arange(len(problem.leaves)))
     return complete and bool((slots[:, None] < slots[None])[problem.precedes].all())
+
+
+def excess(problem: Problem, order: np.ndarray) -> int:
+    """Sum over slots and classes of the registers that are alive beyond the limits, in a legal order."""
+    values, n = problem.values, len(order)
+    begin, last = np.zeros(len(values.stays), int), np.full(len(values.stays), -1)
+    for slot, i in enumerate(order.tolist()):
+        begin[i], last[i] = slot, slot + 1  # a result that is not read needs registers in its own slot
+        last[values.reads.items[values.reads.offsets[i] : values.reads.offsets[i + 1]]] = slot
+    end = np.where(values.stays, n, last)
+    slots = np.arange(n)
+    alive = (begin[:, None] <= slots) & (slots < end[:, None])
+    return sum(
+        int(np.maximum((alive * values.registers[:, None])[values.classes == kind].sum(0) - limit, 0).sum())
+        for kind, limit in zip((1, 2), problem.limits, strict=True)
+    )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from learned_schedulers.blocks.before_allocation import by_clang
+from learned_schedulers.blocks.before_allocation import users_code
 from learned_schedulers.blocks.before_allocation.users_code import is_bitcode, read
 from learned_schedulers.blocks.read.unreadable import Unreadable
 
@@ -29,7 +29,7 @@ needs_clang = pytest.mark.skipif(shutil.which("clang") is None, reason="clang is
     ],
 )
 def test_options_of_optimisation_and_language(words: str, options: list[str]) -> None:
-    assert by_clang.options(words)[: len(options)] == options
+    assert users_code.options(words)[: len(options)] == options
 
 
 @pytest.mark.parametrize(
@@ -75,13 +75,13 @@ def test_options_of_optimisation_and_language(words: str, options: list[str]) ->
 )
 def test_options_that_write_or_run_elsewhere_are_refused(word: str) -> None:
     with pytest.raises(ValueError, match="is not passed on; give options of optimisation"):
-        by_clang.options(f"-O2 {word}")
+        users_code.options(f"-O2 {word}")
 
 
 @pytest.mark.parametrize(("words", "reason"), [("-O2 'a", "close what is open"), ("-O2 -D", "-D lacks its value")])
 def test_options_that_are_not_whole(words: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
-        by_clang.options(words)
+        users_code.options(words)
 
 
 @pytest.mark.parametrize("name", ["f.c", "f.cpp"])
@@ -89,7 +89,7 @@ def test_without_clang_the_remedy_is_named(name: str, tmp_path: Path, monkeypatc
     (tmp_path / name).write_text("int f;")
     monkeypatch.setattr(shutil, "which", lambda program: None)
     with pytest.raises(Unreadable, match=r"clang.* is not installed; install it, or let it write f\.ll"):
-        by_clang.bitcode(tmp_path / name, [])
+        users_code.bitcode(tmp_path / name, [])
 
 
 def test_a_clang_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,14 +99,14 @@ def test_a_clang_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(shutil, "which", lambda program: program)
     monkeypatch.setattr(subprocess, "run", run)
     with pytest.raises(Unreadable, match="clang took more than"):
-        by_clang.bitcode(tmp_path / "f.c", [])
+        users_code.bitcode(tmp_path / "f.c", [])
 
 
 @needs_clang
 def test_c_and_cpp_become_bitcode(tmp_path: Path) -> None:
     for name, symbol in (("-f.c", "@f("), ("f.cpp", "@_Z1fi(")):
         (tmp_path / name).write_text("int f(int a) { return a * SCALE; }\n")
-        content = by_clang.bitcode(tmp_path / name, ["-O2", "-DSCALE=3"])
+        content = users_code.bitcode(tmp_path / name, ["-O2", "-DSCALE=3"])
         assert is_bitcode(content) and symbol in read(content, name)
     assert len([*tmp_path.iterdir()]) == 2
 
@@ -115,4 +115,4 @@ def test_c_and_cpp_become_bitcode(tmp_path: Path) -> None:
 def test_the_first_error_of_clang_is_told(tmp_path: Path) -> None:
     (tmp_path / "f.c").write_text("#include <stdio.h>\nint f(int a) { return b; }\n")
     with pytest.raises(Unreadable, match=r"f\.c:2:23: error: use of undeclared identifier 'b'; correct the file"):
-        by_clang.bitcode(tmp_path / "f.c", [])
+        users_code.bitcode(tmp_path / "f.c", [])

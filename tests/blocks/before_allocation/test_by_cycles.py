@@ -11,18 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from learned_schedulers.blocks.before_allocation import by_cycles, confirmed, host, llvm, stand, users_code
-from learned_schedulers.blocks.before_allocation.chosen import chosen
-from learned_schedulers.blocks.before_allocation.compared import compared
-from learned_schedulers.blocks.before_allocation.conditions import conditions, reaches
-from learned_schedulers.blocks.before_allocation.counts import Counts
-from learned_schedulers.blocks.before_allocation.executed import Executed
+from learned_schedulers.blocks.before_allocation import by_cycles, llvm, users_code
+from learned_schedulers.blocks.before_allocation.by_cycles import compared_states
+from learned_schedulers.blocks.before_allocation.costs import Counts, Cycles, Limits, SearchResult
+from learned_schedulers.blocks.before_allocation.drawn_inputs import BlockInFunction, reaches, working_inputs
+from learned_schedulers.blocks.before_allocation.execution import Executions, NotMeasured
 from learned_schedulers.blocks.before_allocation.functions import functions
 from learned_schedulers.blocks.before_allocation.image import Image
-from learned_schedulers.blocks.before_allocation.measured import NotMeasured
-from learned_schedulers.blocks.before_allocation.ordering import compiled, search
-from learned_schedulers.blocks.before_allocation.searched import Cycles, Limits, Searched
-from learned_schedulers.blocks.before_allocation.subject import Subject
+from learned_schedulers.blocks.before_allocation.ordering import best_module, compiled, search
 from learned_schedulers.blocks.run.native import Native
 from tests.blocks.before_allocation.code import HEADER, LOOPS, crowded
 
@@ -75,10 +71,10 @@ def bytes_as_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
     def sizes(native: Native, forms: Sequence[Image], *_: Any) -> np.ndarray:
         return np.array([[len(form.at(1 << 20, 0)[0])] for form in forms], float)
 
-    monkeypatch.setattr(stand, "cycles", sizes)
+    monkeypatch.setattr(by_cycles, "cycles", sizes)
 
 
-def searched(text: str, limits: Limits, seed: int = 0) -> dict[str, Searched]:
+def searched(text: str, limits: Limits, seed: int = 0) -> dict[str, SearchResult]:
     """Functions by their names."""
     with llvm.Emitter() as emitter:
         before = compiled(emitter, text, "f.ll")
@@ -89,10 +85,10 @@ def code(text: str) -> str:
     return users_code.read(text.encode(), "f.ll")
 
 
-def subject(name: str, text: str, block: int) -> Subject:
+def subject(name: str, text: str, block: int) -> BlockInFunction:
     function = next(each for each in functions(text) if each.name == name)
     n = len(function.blocks[block].items)
-    return Subject(name, text, function, function.blocks[block], np.triu(np.ones((n, n), bool), 1))
+    return BlockInFunction(name, text, function, function.blocks[block], np.triu(np.ones((n, n), bool), 1))
 
 
 CROWDED = code(HEADER + crowded(24))
@@ -107,10 +103,10 @@ def test_what_is_faster_is_taken_as_it_was_run() -> None:
     assert cycles.is_faster and cycles.low == cycles.ratio == cycles.high == cycles.new / cycles.default < 0.995
     with llvm.Emitter() as emitter:
         before = compiled(emitter, CROWDED, "f.ll")
-        choice = chosen(CROWDED, before, [crowd], emitter, "f.ll")
+        choice = best_module(CROWDED, before, [crowd], emitter, "f.ll")
         assert choice.ordered == {"crowded"} and choice.compiled.counts["crowded"] == crowd.measurement.counts
         other = crowd._replace(measurement=crowd.measurement._replace(counts=Counts(1, 2, 3)))
-        assert not chosen(CROWDED, before, [other], emitter, "f.ll").ordered, "its module compiles to other code"
+        assert not best_module(CROWDED, before, [other], emitter, "f.ll").ordered, "its module compiles to other code"
     again = searched(CROWDED, limits)["crowded"]
     assert np.array_equal(again.orders[0][1], crowd.orders[0][1]), "the same seed and cycles give the same order"
 
@@ -118,14 +114,14 @@ def test_what_is_faster_is_taken_as_it_was_run() -> None:
 @pytest.mark.usefixtures("native", "bytes_as_cycles")
 def test_measured_orders_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[int] = []
-    ratios = stand.Stand.ratios
+    ratios = by_cycles.OrderTimer.ratios
 
-    def counting(self: stand.Stand, orders: list[np.ndarray], *effort: Any) -> np.ndarray:
+    def counting(self: by_cycles.OrderTimer, orders: list[np.ndarray], *effort: Any) -> np.ndarray:
         if not effort:
             counted.append(len(orders))
         return ratios(self, orders, *effort)
 
-    monkeypatch.setattr(stand.Stand, "ratios", counting)
+    monkeypatch.setattr(by_cycles.OrderTimer, "ratios", counting)
     searched(CROWDED, Limits(100, measured=5, every=True))
     assert sum(counted) == 5
     function = searched(CROWDED, Limits(100, measured=5, every=True, ends=0))["crowded"]
@@ -134,15 +130,15 @@ def test_measured_orders_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("native", "bytes_as_cycles")
 def test_what_equal_code_differs_by_is_no_gain(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = stand.mean_cycles
+    plain = by_cycles.mean_cycles
 
-    def noisy(of: Subject, native: Native, forms: list[Image], *rest: Any) -> np.ndarray:
+    def noisy(of: BlockInFunction, native: Native, forms: list[Image], *rest: Any) -> np.ndarray:
         means = plain(of, native, forms, *rest)
         default = max(forms, key=lambda form: sum(other is form for other in forms))
         means[next(i for i, form in enumerate(forms) if form is default)] *= 1.5
         return means
 
-    monkeypatch.setattr(confirmed, "mean_cycles", noisy)
+    monkeypatch.setattr(by_cycles, "mean_cycles", noisy)
     crowd = searched(CROWDED, Limits(100, measured=16, every=True))["crowded"]
     assert not crowd.orders and not crowd.dags and crowd.measurement and crowd.measurement.counts is None
     assert crowd.measurement.cycles and crowd.measurement.cycles.control > 0.3
@@ -158,12 +154,12 @@ def test_a_gain_is_more_than_the_control_in_every_process() -> None:
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (Executed(10, 0, 1, 9, "rax differs"), "its faster order leaves another state: rax differs"),
-        (Executed(2, 8, 0, 2, ""), "drawn arguments ask for what is undefined"),
+        (Executions(10, 0, 1, 9, "rax differs"), "its faster order leaves another state: rax differs"),
+        (Executions(2, 8, 0, 2, ""), "drawn arguments ask for what is undefined"),
     ],
 )
-def test_what_leaves_another_state_stays(answer: Executed, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(by_cycles, "compared", lambda *_: answer)
+def test_what_leaves_another_state_stays(answer: Executions, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(by_cycles, "compared_states", lambda *_: answer)
     crowd = searched(CROWDED, Limits(100, measured=16, every=True))["crowded"]
     assert not crowd.orders and reason in crowd.reasons[0]
 
@@ -173,13 +169,13 @@ def test_another_function_leaves_another_state(native: Native, emitter: llvm.Emi
     wrong = subject("crowded", CROWDED.replace("mul i64 %x3, 9", "mul i64 %x3, 8"), 0)
     assert wrong.text != of.text
     default = of.image(emitter)
-    answer = compared(of, native, [default, default], [default, wrong.image(emitter)], 6, 4, 0)
+    answer = compared_states(of, native, [default, default], [default, wrong.image(emitter)], 6, 4, 0)
     assert answer.ran == answer.different == answer.equal == 24
 
 
 def test_what_cannot_run_is_judged_by_counts(native: Native, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(by_cycles, "SECONDS", 1.0)
-    monkeypatch.setattr(host.llvm, "get_host_cpu_features", lambda: {"sse2": True, "amx-tile": False})
+    monkeypatch.setattr(by_cycles.llvm, "get_host_cpu_features", lambda: {"sse2": True, "amx-tile": False})
     reasons = {
         "calls": "it needs getpid, which this file does not define",
         "traps": "instruction that this processor does not know",
@@ -198,7 +194,7 @@ def test_without_a_run_the_order_is_that_of_counts(native: Native, monkeypatch: 
     def refuse(*_: object) -> None:
         raise NotMeasured("the worker died")
 
-    monkeypatch.setattr(stand, "cycles", refuse)
+    monkeypatch.setattr(by_cycles, "cycles", refuse)
     by_counts = searched(CROWDED, Limits(12, every=True), seed=3)["crowded"]
     fallen_back = searched(CROWDED, Limits(12, every=True, measured=9), seed=3)["crowded"]
     assert fallen_back.not_measured == "the worker died"
@@ -207,8 +203,8 @@ def test_without_a_run_the_order_is_that_of_counts(native: Native, monkeypatch: 
 
 def test_blocks_that_arguments_do_not_reach(native: Native, emitter: llvm.Emitter) -> None:
     text = code(LOOPS.replace("icmp eq i64 %n, 0", "icmp eq i64 %n, %n"))
-    where = conditions(subject("loops", text, 2), native, emitter)
+    where = working_inputs(subject("loops", text, 2), native, emitter)
     assert not reaches(subject("loops", text, 1), where, native, emitter)
     assert reaches(subject("loops", text, 0), where, native, emitter)
-    where = conditions(subject("loops", code(LOOPS), 1), native, emitter)
+    where = working_inputs(subject("loops", code(LOOPS), 1), native, emitter)
     assert reaches(subject("loops", code(LOOPS), 2), where, native, emitter)

@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 
 from learned_schedulers.blocks.before_allocation import llvm
-from learned_schedulers.blocks.before_allocation.dependencies import precedes
-from learned_schedulers.blocks.before_allocation.effects import Effect, Effects
-from learned_schedulers.blocks.before_allocation.functions import Block, Item, functions
-from learned_schedulers.blocks.before_allocation.reordered import reordered
+from learned_schedulers.blocks.before_allocation.dependencies import Effect, Effects, precedes
+from learned_schedulers.blocks.before_allocation.functions import Block, Item, functions, reordered
 from learned_schedulers.blocks.dag.sampling import random_ready
 from learned_schedulers.blocks.dag.topology import closure
 from tests.blocks.before_allocation.code import LOOPS, MIXED, OBSERVED

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from learned_schedulers.blocks.before_allocation import llvm
-from learned_schedulers.blocks.before_allocation.counts import counts
-from learned_schedulers.blocks.before_allocation.functions import functions
-from learned_schedulers.blocks.before_allocation.reordered import reordered
+from learned_schedulers.blocks.before_allocation.costs import counts
+from learned_schedulers.blocks.before_allocation.functions import functions, reordered
 from tests.blocks.before_allocation.code import HEADER, MIXED
 
 VALUES = 24

@@ -7,14 +7,11 @@ import time
 import numpy as np
 import pytest
 
-from learned_schedulers.blocks.before_allocation import llvm, opened, ordering, users_code
-from learned_schedulers.blocks.before_allocation.alone import Parts
-from learned_schedulers.blocks.before_allocation.chosen import Choice, chosen
-from learned_schedulers.blocks.before_allocation.cost import cost
-from learned_schedulers.blocks.before_allocation.counts import Counts
-from learned_schedulers.blocks.before_allocation.ordering import Compiled, compiled, search
-from learned_schedulers.blocks.before_allocation.proof import prove
-from learned_schedulers.blocks.before_allocation.searched import Limits, Searched
+from learned_schedulers.blocks.before_allocation import llvm, ordering, single_function, users_code
+from learned_schedulers.blocks.before_allocation.costs import Counts, Limits, SearchResult, cost
+from learned_schedulers.blocks.before_allocation.functions import prove
+from learned_schedulers.blocks.before_allocation.ordering import Choice, Compiled, best_module, compiled, search
+from learned_schedulers.blocks.before_allocation.single_function import Parts
 from tests.blocks.before_allocation.code import HEADER, LOOPS, OBSERVED, crowded, rounds
 
 CODE = users_code.read((LOOPS + OBSERVED.partition("\n")[2] + crowded(24) + rounds(6)).encode(), "four.ll")
@@ -26,14 +23,14 @@ def standing(emitter: llvm.Emitter) -> Compiled:
     return compiled(emitter, CODE, "four.ll")
 
 
-def searched(standing: Compiled, limits: Limits, seed: int = 0) -> dict[str, Searched]:
+def searched(standing: Compiled, limits: Limits, seed: int = 0) -> dict[str, SearchResult]:
     """Functions by their names."""
     return {function.name: function for function in search(CODE, standing, "x86-64", limits, seed)}
 
 
-def written(standing: Compiled, functions: dict[str, Searched], emitter: llvm.Emitter) -> Choice:
+def written(standing: Compiled, functions: dict[str, SearchResult], emitter: llvm.Emitter) -> Choice:
     """What is taken of a search."""
-    return chosen(CODE, standing, [*functions.values()], emitter, "four.ll")
+    return best_module(CODE, standing, [*functions.values()], emitter, "four.ll")
 
 
 def test_cost_counts_a_folded_reload_more_than_nothing() -> None:
@@ -88,7 +85,7 @@ def test_a_module_that_cannot_be_taken_apart_is_compiled_whole(
 def test_a_block_that_is_too_long_is_left_alone(
     standing: Compiled, emitter: llvm.Emitter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opened, "LONGEST", 150)
+    monkeypatch.setattr(single_function, "LONGEST", 150)
     functions = searched(standing, Limits(12))
     assert not functions["rounds"].orders and functions["crowded"].orders
     assert functions["rounds"].reasons == ["block entry: it has more than 150 instructions"]

@@ -9,15 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from learned_schedulers.blocks.before_allocation import learned_search
-from learned_schedulers.blocks.before_allocation.learned_search import POPULATION, Weights, read, search, untrained
-from learned_schedulers.blocks.before_allocation.methods import METHODS
+from learned_schedulers.blocks.before_allocation.learned_search import POPULATION, Costs, Orders, Weights, read, search
 from learned_schedulers.blocks.before_allocation.policy import FEATURES, PARTS, follow
-from learned_schedulers.blocks.before_allocation.pressure import excess
 from learned_schedulers.blocks.before_allocation.problem import Problem
-from learned_schedulers.blocks.before_allocation.search import Costs, Orders
+from learned_schedulers.blocks.dag.sampling import random_ready
 from learned_schedulers.learning import weights as files
-from tests.blocks.before_allocation.random_problems import chain, drawn, legal
+from tests.blocks.before_allocation.random_problems import chain, drawn, excess, legal
 
 
 def weights(**of_features: float) -> np.ndarray:
@@ -26,6 +23,12 @@ def weights(**of_features: float) -> np.ndarray:
     for name, weight in of_features.items():
         matrix[0, FEATURES.index(name)] = weight
     return matrix
+
+
+def untrained() -> Weights:
+    """Weights that nothing was learned for: the order of the program, and equal spreads."""
+    centre = weights(overdue=0.7)
+    return Weights(centre, np.full(centre.shape, 0.5))
 
 
 @settings(max_examples=60, deadline=None)
@@ -106,14 +109,14 @@ def test_search_beats_random_orders() -> None:
     for seed in range(5):
         problem = drawn(100, seed)._replace(limits=(4, 4))
         rng = np.random.default_rng(seed)
-        at_random = min(excess(problem, METHODS["random_legal"](problem, rng)) for _ in range(64))
+        at_random = min(excess(problem, random_ready(problem.precedes[None], rng)[0]) for _ in range(64))
         assert search(problem, _excesses(problem), 64, rng, untrained()).cost < at_random
 
 
 def test_files_of_weights(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     drawn_weights = Weights(rng.normal(size=(PARTS, len(FEATURES))), rng.normal(size=(PARTS, len(FEATURES))))
-    learned_search.write(tmp_path / "w.safetensors", drawn_weights)
+    files.write(tmp_path / "w.safetensors", "before_allocation", " ".join(FEATURES), drawn_weights._asdict())
     assert all(map(np.array_equal, read(tmp_path / "w.safetensors"), drawn_weights))
     files.write(tmp_path / "old.safetensors", "before_allocation", "overdue", drawn_weights._asdict())
     with pytest.raises(ValueError, match="weights of other features; train it again"):

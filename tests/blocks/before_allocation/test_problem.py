@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from learned_schedulers.blocks.before_allocation import llvm
-from learned_schedulers.blocks.before_allocation.dependencies import precedes
-from learned_schedulers.blocks.before_allocation.effects import Effects
+from learned_schedulers.blocks.before_allocation.dependencies import Effects, precedes
 from learned_schedulers.blocks.before_allocation.functions import functions
-from learned_schedulers.blocks.before_allocation.opcodes import CYCLES, OPCODES
-from learned_schedulers.blocks.before_allocation.problem import Problem, problem
+from learned_schedulers.blocks.before_allocation.problem import CYCLES, OPCODES, Problem, problem
 from tests.blocks.before_allocation.code import HEADER, LOOPS, MIXED
 from tests.blocks.before_allocation.random_problems import drawn
 

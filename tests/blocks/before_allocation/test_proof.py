@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 
 from learned_schedulers.blocks.before_allocation import llvm
-from learned_schedulers.blocks.before_allocation.dependencies import precedes
-from learned_schedulers.blocks.before_allocation.effects import Effects
-from learned_schedulers.blocks.before_allocation.functions import functions
-from learned_schedulers.blocks.before_allocation.proof import NotProven, prove
-from learned_schedulers.blocks.before_allocation.reordered import reordered
+from learned_schedulers.blocks.before_allocation.dependencies import Effects, precedes
+from learned_schedulers.blocks.before_allocation.functions import NotProven, functions, prove, reordered
 from learned_schedulers.blocks.dag.sampling import random_ready
 from tests.blocks.before_allocation.code import LOOPS, OBSERVED
 

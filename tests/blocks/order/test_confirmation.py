@@ -16,10 +16,7 @@ from learned_schedulers.blocks.order.orderer import Orderer, Status
 from learned_schedulers.blocks.order.targets import FUSING
 from learned_schedulers.blocks.processors import llvm_mca
 from learned_schedulers.blocks.processors.settings import Judge
-from learned_schedulers.blocks.read import elf_file
-from learned_schedulers.blocks.read.assembler import object_of
 from learned_schedulers.blocks.read.assembly import gas
-from learned_schedulers.blocks.read.document import Document
 from learned_schedulers.blocks.read.terminators import Terminator, fuses
 from tests.blocks import real
 from tests.blocks.read.assembled import code, document, needs_as
@@ -94,20 +91,15 @@ def test_only_conditional_jumps_of_flags_fuse() -> None:
         assert not fuses(compare, code(text)), text
 
 
-def files() -> list[Document]:
-    """The text, and its object."""
-    return [document(TEXT), elf_file.read(object_of(TEXT.encode()), "text.o")]
-
-
 @needs_as
-@pytest.mark.parametrize("file", [0, 1], ids=["assembly", "object"])
-def test_files_tell_what_ends_a_block(file: int) -> None:
-    blocks = {gas(block.code)[0].partition(" ")[0]: block for block in files()[file].blocks}
+def test_assembly_tells_what_ends_a_block() -> None:
+    every = document(TEXT).blocks
+    blocks = {gas(block.code)[0].partition(" ")[0]: block for block in every}
     ends = {first: (block.end.repeats, bool(block.marks[-1] & Mark.FUSED)) for first, block in blocks.items()}
     loop, test, call, indirect = (blocks[name] for name in ("add", "mov", "mov", "lea"))
     assert ends["add"] == (True, True) and gas(loop.end.code)[0].startswith("jne")
     assert ends["lea"] == (False, False) and gas(indirect.end.code) == ["jmp *%rax"]
-    of_mov = [block for block in files()[file].blocks if gas(block.code)[0].startswith("mov")]
+    of_mov = [block for block in every if gas(block.code)[0].startswith("mov")]
     kinds = [(block.end.code != b"", bool(block.marks[-1] & Mark.FUSED)) for block in of_mov]
     assert kinds == [(False, False), (True, True), (False, False)]  # before the loop, before js, before the call
     assert test.end.repeats is False and call.end.repeats is False

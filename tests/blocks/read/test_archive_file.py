@@ -1,7 +1,8 @@
-"""Static archives: members in place, names of all kinds, and damage."""
+"""Machine code, alone and in archives: its blocks, members with names of all kinds, and damage."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learned_schedulers.blocks.read import elf_file
+from learned_schedulers.blocks.dag.memory_order import Mark
 from learned_schedulers.blocks.read.archive_file import MAGIC, members, read
 from learned_schedulers.blocks.read.unreadable import Unreadable
 from tests.blocks.read.elf_builds import build, run
@@ -54,49 +55,54 @@ def test_members_are_those_of_ar(archive: bytes, objects: dict[str, bytes], tmp_
         assert archive[member.begin : member.end] == objects.get(member.name, b"odd")
 
 
-def test_only_the_ordered_member_changes(archive: bytes, objects: dict[str, bytes], tmp_path: Path) -> None:
-    document = read(archive, "lib.a")
-    assert [block.place for block in document.blocks] == ["a.o:.text+0x0", f"{LONG}:.text+0x0", "b.o:.text+0x0"]
-    assert [(fault.place, fault.reason) for fault in document.faults] == [("odd.txt", "no object of machine code")]
-    assert document.rewritten({}) == archive
-    (tmp_path / "lib.a").write_bytes(document.rewritten({2: [1, 0]}))
-    subprocess.run(["ar", "x", "lib.a"], cwd=tmp_path, check=True)
-    for name, content in objects.items():
-        ordered = elf_file.read(content, name).rewritten({0: [1, 0]})
-        assert (tmp_path / name).read_bytes() == (ordered if name == "b.o" else content)
-    assert run(["nm", "-s", tmp_path / "lib.a"]).count(" in ") == 3
+def places(content: bytes) -> list[str]:
+    return [block.place for block in read(content).blocks]
+
+
+def test_the_blocks_of_all_members(archive: bytes, objects: dict[str, bytes]) -> None:
+    file = read(archive)
+    assert places(archive) == ["a.o:.text+0x0", f"{LONG}:.text+0x0", "b.o:.text+0x0"]
+    assert [(fault.place, fault.reason) for fault in file.faults] == [("odd.txt", "no object of machine code")]
+    alone = [block for name in objects for block in read(objects[name]).blocks]
+    assert [block.place for block in alone] == [".text+0x0"] * 3
+    assert [block[1:] for block in alone] == [block[1:] for block in file.blocks]
+    assert all(len(block.marks) == 2 for block in alone)
+
+
+def test_what_a_linker_fills_in_is_marked(tmp_path: Path) -> None:
+    text = FUNCTION.format("f", 1).replace("movq %rdi, %rax", "leaq name(%rip), %rax\nmovq 8(%rdi), %rcx")
+    [block] = read(build(tmp_path, text, ".s", "-c")).blocks
+    assert list(block.marks) == [Mark.LINKED, 0, 0]
 
 
 def test_members_without_blocks_and_of_the_same_name(objects: dict[str, bytes], tmp_path: Path) -> None:
     empty = build(tmp_path, FUNCTION.format("g", 1).replace("movq", "nop #"), ".s", "-c")
-    parts = {b"x.o/": objects["a.o"], b"x.o": empty, b"x.o/ ": objects["b.o"], b"y.o/": empty}
-    document = read(packed(parts), "lib.a")
-    assert [block.place for block in document.blocks] == ["x.o[0]:.text+0x0", "x.o[2]:.text+0x0"]
-    ordered = document.rewritten({1: [1, 0]})
-    assert ordered == packed({**parts, b"x.o/ ": elf_file.read(objects["b.o"], "b.o").rewritten({0: [1, 0]})})
-    with pytest.raises(ValueError, match="block 2 of 2"):
-        document.rewritten({2: [1, 0]})
+    content = packed({b"x.o/": objects["a.o"], b"x.o": empty, b"x.o/ ": objects["b.o"], b"y.o/": empty})
+    assert places(content) == ["x.o[0]:.text+0x0", "x.o[2]:.text+0x0"]
 
 
 def test_names_of_bsd(objects: dict[str, bytes]) -> None:
     name = LONG.encode() + b"\0\0"
     content = packed({b"__.SYMDEF": b"\0" * 8, b"#1/%d" % len(name): name + objects["a.o"]})
-    assert [block.place for block in read(content, "lib.a").blocks] == [f"{LONG}:.text+0x0"]
+    assert places(content) == [f"{LONG}:.text+0x0"]
 
 
-def test_members_that_are_refused_are_reported(objects: dict[str, bytes], tmp_path: Path) -> None:
-    bytecode = build(tmp_path, "int f(int x) { return x * 3; }", ".c", "-c", "-flto")
-    document = read(packed({b"lto.o/": bytecode, b"cut.o/": objects["a.o"][:300], b"a.o/": objects["a.o"]}), "lib.a")
-    assert [fault.place for fault in document.faults] == ["lto.o", "cut.o"]
-    assert "link time" in document.faults[0].reason and "damaged" in document.faults[1].reason
-    assert len(document.blocks) == 1
+def test_members_that_are_refused_are_reported(objects: dict[str, bytes]) -> None:
+    file = read(packed({b"cut.o/": objects["a.o"][:300], b"a.o/": objects["a.o"]}))
+    assert [fault.place for fault in file.faults] == ["cut.o"] and "damaged" in file.faults[0].reason
+    assert len(file.blocks) == 1
+
+
+def test_a_program_names_addresses(tmp_path: Path) -> None:
+    program = build(tmp_path, FUNCTION.format("_start", 1), ".s", "-nostdlib", "-static")
+    assert all(re.fullmatch("0x[0-9a-f]+", place) for place in places(program)) and places(program)
 
 
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
         (b"!<thin>\n" + header(b"a.o/", 100), "thin archive"),
-        (b"\x7fELF", "not an archive"),
+        (b"no archive", "damaged ELF file"),
         (MAGIC, "without objects"),
         (packed({b"debian-binary": b"2.0\n"}), "without objects"),
         (MAGIC + header(b"a.o/", 1), "ends beyond"),
@@ -109,7 +115,7 @@ def test_members_that_are_refused_are_reported(objects: dict[str, bytes], tmp_pa
 )
 def test_refused(content: bytes, reason: str) -> None:
     with pytest.raises(Unreadable, match=reason) as error:
-        read(content, "lib.a")
+        read(content)
     assert error.value.remedy
 
 
@@ -120,9 +126,6 @@ def test_damage(archive: bytes, data: st.DataObject) -> None:
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     content = content[: data.draw(st.sampled_from([len(content), *range(0, len(content), 50)]))]
     try:
-        document = read(bytes(content), "lib.a")
+        read(bytes(content))
     except Unreadable as error:
         assert error.reason and error.remedy
-        return
-    orders = {block: list(range(len(b.marks)))[::-1] for block, b in enumerate(document.blocks)}
-    assert len(document.rewritten(orders)) == len(content)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from multiprocessing import Pipe
 
 import pytest
 from hypothesis import given
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 
 from learned_schedulers.blocks.read import lines as line_format
 from learned_schedulers.blocks.read.document import Fault
-from learned_schedulers.blocks.read.lines import Unconverted, code_of, pieces, with_code
+from learned_schedulers.blocks.read.lines import code_of, pieces, with_code
 from learned_schedulers.blocks.read.unreadable import Unreadable
 
 ROW = b"4183ff0119c083e00885c98945c4b8010000000f4fc139c2,249.000000\n"
@@ -125,13 +124,3 @@ def test_other_code_changes_nothing_else(line: bytes) -> None:
 def test_code_of_another_length_is_refused() -> None:
     with pytest.raises(ValueError, match="2 bytes of code do not fit"):
         with_code(ROW, b"ab")
-
-
-def test_an_unconverted_block_is_a_comment_with_its_fault() -> None:
-    fault = Fault("code_id 7", "as says:\nno such instruction", "correct it")
-    line = Unconverted.of(fault)
-    assert line == b"# code_id 7: as says: no such instruction; correct it\n"
-    assert code_of(line) == fault and code_of(bytes(line)) == b""
-    sender, receiver = Pipe()
-    sender.send(line)  # as to another process
-    assert code_of(receiver.recv()) == fault

@@ -34,7 +34,7 @@ def test_sound_files_are_ordered(sound: dict[str, list[bytes]], tmp_path: Path) 
 def test_the_same_seed_gives_the_same_damage(sound: dict[str, list[bytes]]) -> None:
     first, second, other = (list(inputs(seed, 60, sound)) for seed in (1, 1, 2))
     assert first == second != other
-    assert [case.kind for case in first[:6]] == list(SUFFIXES)
+    assert [case.kind for case in first[: len(SUFFIXES)]] == list(SUFFIXES)
 
 
 def test_a_few_damaged_files(sound: dict[str, list[bytes]], tmp_path: Path) -> None:
@@ -63,14 +63,13 @@ class _Altered:
         return bytes(content)
 
 
-@pytest.mark.parametrize("kind", ["assembly", "object", "archive"])
 def test_an_altered_document_is_a_fault(
-    kind: str, sound: dict[str, list[bytes]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sound: dict[str, list[bytes]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read = reading.document
     monkeypatch.setattr(reading, "document", lambda *arguments: _Altered(read(*arguments)))
-    path = tmp_path / f"a{SUFFIXES[kind]}"
-    path.write_bytes(sound[kind][0])
+    path = tmp_path / "a.s"
+    path.write_bytes(sound["assembly"][0])
     with pytest.raises(AssertionError):
         Reader(0).outcome(path)
 

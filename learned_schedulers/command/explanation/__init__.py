@@ -1,1 +1,0 @@
-"""The page of the verb `explain`: blocks of a user's file before and after, drawn in the model of a processor."""
