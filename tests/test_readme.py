@@ -20,7 +20,7 @@ DOCUMENTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "BENCHMARK
     page
     for folder in ("docs", "pipeline", "examples", "benchmarks", "tests")
     for page in (ROOT / folder).rglob("*.md")
-    if page.parent.name != "page"  # parts of pages, whose links are relative to reports/
+    if page.name != "page.md" and page.parent.name != "page"  # pages, whose links are relative to reports/
 )
 README = (ROOT / "README.md").read_text()
 

@@ -83,7 +83,7 @@ def main(
         Path | None, typer.Option(help="Folder to write: the set's graphs as JSON, for programs in any language.")
     ] = None,
 ) -> None:
-    """Compare your method for computation graphs, basic blocks or fusion with the methods of the benchmark.
+    """Compare your method for computation graphs with the methods of the benchmark.
 
     Your method runs on the frozen instances of a set with the same budget as its peers. For graphs, it proposes at most
     1,000 schedules of each; the best 100 on the target that it sees are judged, and the best of them counts (on
