@@ -36,7 +36,7 @@ from benchmarks.publishing import PUBLISHED, publish
 from learned_schedulers import LEVEL_3
 from pipeline.lab.places import path
 from pipeline.lab.rows import Quantity, Row, results, row
-from pipeline.lab.trial.copies import changed, copy_of_repository, run
+from tests.trial.copies import changed, copy_of_repository, run
 
 KINDS = ("EPYC-Milan", "Haswell")  # as qemu calls them
 _OF = {"experiment": "quick", "dependencies": "full", "seed": "0"}
@@ -46,7 +46,7 @@ TARGETS = [
         path("schedules", experiment=experiment, set=tested, target=target, method=method, seed="0")
         for experiment, tested, target, methods in (
             ("quick", "test_5", "gcc", ("sinkhorn", "popocs_20")),
-            ("processors", "test_10_40", "atom", ("search",)),
+            ("schedulers", "fresh_10_40", "atom", ("search",)),
         )
         for method in methods
     ),

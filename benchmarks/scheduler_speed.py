@@ -7,7 +7,7 @@ dependencies in flat arrays to orders, the processor's costs included; every dec
 reading files, building DAGs, loading networks, compiling (one run before). Methods take turns, round after round, so
 that a slow moment of the computer falls on all of them; median, smallest and largest of the rounds.
 
-It publishes the experiment `processors_speed`: metric microseconds_per_block, seed `all`. The times of one process
+It publishes the experiment `scheduler_speed`: metric microseconds_per_block, seed `all`. The times of one process
 differ from those of another hour, so each run adds a series to those that were published on the same processor, at
 least an hour after the last: judge `series_<number>` has the numbers of one series; rows without a judge have the
 median of the series' medians, with the smallest and largest round of all.
@@ -43,7 +43,7 @@ from pipeline.lab.shared_tables import KEY
 from pipeline.lab.stored_blocks import load_encodings, load_sample, load_store
 from pipeline.processors.tables import MACHINE_INSTRUCTIONS
 
-EXPERIMENT, TIMED_ON = "schedulers", "processors"  # whose methods, and whose sets
+EXPERIMENT = "schedulers"  # whose methods, and whose sets
 _INSTRUCTIONS = 8192  # of a batch
 
 
@@ -58,7 +58,7 @@ def _decode(method: Decoding, budget: Budget, batches: list[Problems], decoder: 
 
 
 def main(
-    output: Annotated[Path, typer.Option(help="Folder to publish in.")] = PUBLISHED / "processors_speed",
+    output: Annotated[Path, typer.Option(help="Folder to publish in.")] = PUBLISHED / "scheduler_speed",
     machine: Annotated[str, typer.Option(help="Processor of params.yaml.")] = "atom",
     chosen: Annotated[
         list[str] | None,
@@ -87,7 +87,7 @@ def main(
     chip = processor(tables.arrow(MACHINE_INSTRUCTIONS, Path(model)))
     methods = _methods(settings, machine, encodings, chip)
     measured = []
-    for name in chosen or settings.experiments[TIMED_ON].sets:
+    for name in chosen or settings.experiments[EXPERIMENT].sets:
         sample = load_sample(Path(path("sets", set=name)), stored_blocks)
         items = np.flatnonzero(supported(stored_blocks, sample.rows, chip))[:n_blocks]
         batches = []
@@ -148,14 +148,13 @@ def _methods(
         if not settings.serves(EXPERIMENT, name, machine):
             continue
         chosen, network = settings.entry(EXPERIMENT, name), settings.network(EXPERIMENT, name)
-        weights = path("policies", experiment=EXPERIMENT, target=machine, method=name)
+        weights = chosen.settings.shipped
         if network is not None:
             seed = settings.experiments[EXPERIMENT].seeds[0]
             network_place = {"experiment": network.experiment, "model": network.model, "seed": seed}
             weights = path("weights", dependencies="full", **network_place)
-        elif chosen.settings.shipped is not None:
-            weights = chosen.settings.shipped
-        methods_by_name[name] = make(chosen, resources | {"weights": Path(weights)}), Budget.of(chosen.settings)
+        given = resources if weights is None else resources | {"weights": Path(weights)}
+        methods_by_name[name] = make(chosen, given), Budget.of(chosen.settings)
     return methods_by_name
 
 

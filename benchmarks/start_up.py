@@ -27,7 +27,7 @@ from benchmarks.publishing import PUBLISHED, of_rounds, publish
 from pipeline.lab.rows import Quantity, results
 
 _ROUNDS = 5
-_METHODS = ("list", "policy", "search")
+_METHODS = ("list", "learned", "search")
 _FOR = "skylake"
 _SOURCE = "int f(int *a, int b, int c) { a[0] = b * c; a[1] = b + c; a[2] = b ^ c; return a[3] * b + c / (b | 1); }\n"
 ROOT = Path(__file__).parents[1]

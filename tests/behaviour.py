@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pipeline.lab import behaviour
 from pipeline.lab.provenance import machine
-from pipeline.lab.trial.copies import PUBLISHED, ROOT, TIMED, copy_of_repository, run
+from tests.trial.copies import PUBLISHED, ROOT, TIMED, copy_of_repository, run
 
 RECORD = ROOT / behaviour.RECORD
 

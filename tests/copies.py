@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-from pipeline.lab.trial.copies import ENVIRONMENT, copy_of_repository, run
+from tests.trial.copies import ENVIRONMENT, copy_of_repository, run
 
 EVALUATED = {"evaluate", "claims", "report", "track", "all"}  # rules behind all judged schedules
 

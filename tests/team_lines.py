@@ -8,7 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from pipeline.lab.trial.copies import ENVIRONMENT, ROOT
+from tests.trial.copies import ENVIRONMENT, ROOT
 
 
 def lines(typed_by: str) -> list[str]:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.lab import chapters
-from pipeline.lab.trial.copies import ROOT
 from tests.copies import said_by_snakemake
+from tests.trial.copies import ROOT
 
 PARTS = ("pipeline", "learned_schedulers", "profiles", "tests/tiny", "tests/fixtures")  # what a plan reads
 NEEDED = {  # chapter -> why the others cannot do without it
@@ -17,13 +17,11 @@ NEEDED = {  # chapter -> why the others cannot do without it
     "graph_sets": "its tables are the graphs of all chapters on graphs",
     "reproduction": "params.yaml's section `report` names its experiment `quick`, whose tables the report reads",
     "devices": "params.yaml's section `report` names its experiment `devices_quick`",
-    "imitation": "experiments of `processors` order blocks with its network",
     "policies": "experiments of `execution` schedule graphs with its networks",
 }
 MESSAGES = {  # of chapters that parameters of others name: where
     "reproduction": "experiments.quick",
     "devices": "experiments.devices_quick",
-    "imitation": "methods.imitator.model",
     "policies": "experiments.this_machine",
 }
 

@@ -12,7 +12,7 @@ from pipeline.corpus.tables import MANIFEST, REASONS
 from pipeline.lab import checksums, tables
 from pipeline.lab.checksums import DamagedError, files_below, record, recorded, renew, verify
 from pipeline.lab.stages.checking import checked
-from pipeline.lab.trial.damage import flip, truncate
+from tests.trial.damage import flip, truncate
 
 
 @pytest.fixture(autouse=True)

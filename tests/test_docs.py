@@ -19,7 +19,7 @@ from learned_schedulers.blocks.order.methods import METHODS, serves
 from learned_schedulers.blocks.order.targets import TARGETS
 from learned_schedulers.command.main import app
 from pipeline.lab.page import reference, site
-from pipeline.lab.trial import drawn_projects
+from tests.trial import drawn_projects
 
 ROOT = Path(__file__).parents[1]
 PAGES = {path.name: path.read_text() for path in sorted((ROOT / "docs").glob("*.md"))}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.lab.trial.copies import changed, copy_of_repository, digests, run
 from tests.copies import EVALUATED, planned
+from tests.trial.copies import changed, copy_of_repository, digests, run
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

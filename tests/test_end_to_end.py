@@ -11,22 +11,19 @@ import pandas as pd
 import pytest
 import yaml
 
-from learned_schedulers.blocks.run.native import Native
-from learned_schedulers.blocks.run.oracle import OracleError
 from pipeline.lab.page.pages import files as page_files
 from pipeline.lab.provenance import machine
 from pipeline.lab.shared_tables import CLAIMS, RESULTS
-from pipeline.lab.trial.copies import METHODS, ON_GRAPHS, PUBLISHED, changed, copy_of_repository, digests, run
 from tests import behaviour
 from tests.copies import EVALUATED, planned, warm_stages
+from tests.trial.copies import METHODS, ON_GRAPHS, PUBLISHED, changed, copy_of_repository, digests, run
 
 pytestmark = pytest.mark.e2e
 
-AGAIN = (  # what is made twice of what is published: proven orders, networks, policies
-    "data/optima/atom/branch_and_bound/",
+AGAIN = (  # what is made twice of what is published: proven orders, networks, schedules
+    "data/optima/atom/cp_sat/",
     "data/experiments/imitation/models/full/attention_pointer/",
-    "data/experiments/processors/policies/haswell/",
-    "data/experiments/processors/schedules/test_10_40/haswell/",
+    "data/experiments/schedulers/schedules/fresh_10_40/haswell/",
 )
 
 
@@ -47,8 +44,8 @@ def undisturbed(warm: Mapping[str, str], tmp_path_factory: pytest.TempPathFactor
 def test_every_table_is_there_and_has_rows(undisturbed: Path) -> None:
     tables = sorted((undisturbed / "data").rglob("*.parquet"))
     assert len(tables) > 30
-    # Of methods that know no confidence, of experiments without parts, of those that are not timed.
-    may_be_empty = {"skipped", "confidence", "parts", "outcomes"}
+    # Of methods that know no confidence, of experiments without parts.
+    may_be_empty = {"skipped", "confidence", "parts"}
     empty = [path for path in tables if not may_be_empty & {*path.parts, path.stem} and pd.read_parquet(path).empty]
     assert not empty
     results = pd.read_csv(undisturbed / "reports/results.csv", keep_default_na=False)
@@ -200,27 +197,18 @@ def test_bad_parameters_are_named(undisturbed: Path) -> None:
 TWO_CORES = len(os.sched_getaffinity(0)) > 1
 
 
-def times_code() -> bool:
-    """Whether this processor and kernel let machine code be timed."""
-    try:
-        Native().close()
-    except OracleError:
-        return False
-    return True
-
-
 @pytest.fixture(scope="module")
 def published(undisturbed: Path, warm: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All that is published, and the report that shows it, asked for in one command; made twice."""
     for name in (
         "verification",
-        *(f"experiments/{name}" for name in ("imitation", "processors", "hardware", "this_machine", *ON_GRAPHS)),
+        *(f"experiments/{name}" for name in ("imitation", "schedulers", "this_machine", *ON_GRAPHS)),
         "published",
     ):
         assert not (undisturbed / "data" / name).exists()  # code is run, and networks trained, only when asked for
     folder = tmp_path_factory.mktemp("published") / "published"
     shutil.copytree(undisturbed, folder)
-    possible = {"hardware": times_code(), "this_machine": TWO_CORES}
+    possible = {"this_machine": TWO_CORES}
     measured = [name for name in PUBLISHED if possible.get(name, True)]
     targets = ("reports/index.html", *(f"data/published/{name}.done" for name in measured))
     run(folder, "snakemake", "-j2", *targets, environment=warm)
@@ -254,19 +242,18 @@ def test_imitators_are_in_the_report(published: Path) -> None:
 
 @pytest.mark.slow
 def test_methods_on_processors_are_in_the_report(published: Path) -> None:
-    results = pd.read_csv(published / "reports/results.csv").query("experiment == 'processors' and seed == 'all'")
-    settings = yaml.safe_load((published / "params.yaml").read_text())["experiments"]["processors"]
+    results = pd.read_csv(published / "reports/results.csv").query("experiment == 'schedulers' and seed == 'all'")
+    settings = yaml.safe_load((published / "params.yaml").read_text())["experiments"]["schedulers"]
     assert set(results.method) == {*settings["methods"], "gcc"}
     ratio = results.query("metric == 'cycles' and comparison == 'ratio' and baseline == 'gcc' and judge == 'atom'")
     for split, rows in ratio.groupby("set"):
-        best = rows[rows.method == "branch_and_bound"].value.item()
+        best = rows[rows.method == "cp_sat"].value.item()
         assert (rows.value >= best - 1e-6).all(), split
-    assert "processors_length.png" in (published / "reports/processors.md").read_text()
-    provenance = json.loads((published / "reports/published/processors/provenance.json").read_text())
-    assert provenance["experiment"] == "processors" and len(provenance["commit"]) == 40
+    provenance = json.loads((published / "reports/published/schedulers/provenance.json").read_text())
+    assert provenance["experiment"] == "schedulers" and len(provenance["commit"]) == 40
     record = json.loads((published / "reports/behaviour.json").read_text())["tables"]
     behaviour_then = provenance["behaviour"]
-    assert behaviour_then.items() <= record.items() and "experiments/processors/results#search" in behaviour_then
+    assert behaviour_then.items() <= record.items() and "experiments/schedulers/results#search" in behaviour_then
 
 
 @pytest.mark.slow
@@ -275,25 +262,9 @@ def test_published_numbers_are_looked_at_again_when_the_tiny_corpus_gives_others
     with changed(published / "learned_schedulers/blocks/methods/search.py", '"""', '"""Edited: '):
         assert planned(published, "reports/index.html") == {}
     with changed(
-        published / "reports/behaviour.json", '"experiments/processors/results#search": "', '"experiments/x": "'
+        published / "reports/behaviour.json", '"experiments/schedulers/results#search": "', '"experiments/x": "'
     ):
         assert set(planned(published, "reports/index.html")) == {"claims", "report"}
-
-
-@pytest.mark.slow
-def test_orders_are_timed_on_this_processor(published: Path) -> None:
-    if not times_code():
-        assert "cannot be timed" in run(published, "snakemake", "-j2", "data/published/hardware.done", fails=True)
-        return
-    results = pd.read_csv(published / "reports/published/hardware/results.csv")
-    timed = results.query("metric == 'timed_share'").set_index("set").value
-    assert set(timed.index) == {"test_10_40"} and (timed > 0.5).all()
-    of_methods = results.query("metric == 'cycles' and target != 'none'")
-    settings = yaml.safe_load((published / "params.yaml").read_text())["experiments"]["hardware"]
-    assert set(of_methods.method) == set(settings["methods"])
-    assert (results.query("metric == 'series'").value == settings["timing"]["series"]).all()
-    judges = set(of_methods.judge)
-    assert judges == {"hardware", *(f"hardware_series_{n + 1}" for n in range(settings["timing"]["series"]))}
 
 
 @pytest.mark.skipif(not TWO_CORES, reason="schedules are executed on two cores")

@@ -103,8 +103,7 @@ def faulty(tmp_path: Path, key: str, value: object) -> str:
         ("experiments/quick/sets", ["nowhere"], "experiments.quick.sets names ['nowhere']"),
         ("experiments/imitation/other_seeds", {"nobody": [5]}, "other_seeds names ['nobody']"),
         ("experiments/imitation/shipped", "nobody", "shipped is 'nobody'"),
-        ("experiments/processors/judges", ["z80"], "experiments.processors.judges names ['z80']"),
-        ("experiments/processors/shown/best", "nobody", "shown.best names ['nobody']"),
+        ("experiments/schedulers/judges", ["z80"], "experiments.schedulers.judges names ['z80']"),
         ("experiments/first_guess/guesses/guess/training", "nowhere", "first_guess.guesses names ['nowhere']"),
         ("experiments/imitation/models/attention_pointer/machines", ["atom"], "machines: List should have at most 0"),
         ("methods/search/evaluatoins", 3, "evaluatoins"),
@@ -136,6 +135,6 @@ def test_networks_and_seeds_of_methods() -> None:
     assert params.seeds("imitation", "attention_pointer") == [0, 1, 2]
     assert params.seeds("imitation", "attention_pointer_following") == [0]
     assert params.seeds("imitation", "critical_path") == [0] and params.seeds("quick", "critical_path") == [0, 1]
-    imitator = params.network("processors", "imitator")
-    assert imitator is not None and (imitator.experiment, imitator.model) == ("imitation", "attention_pointer")
-    assert params.serves("processors", "cp_sat", "atom") and not params.serves("processors", "cp_sat", "haswell")
+    network = params.network("first_guess", "first_guess")
+    assert network is not None and (network.experiment, network.model) == ("first_guess", "guess")
+    assert params.serves("schedulers", "cp_sat", "atom") and not params.serves("schedulers", "cp_sat", "haswell")

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from pipeline.lab.trial.copies import ROOT
 from tests.copies import said_by_snakemake
+from tests.trial.copies import ROOT
 
 
 @pytest.mark.parametrize("partitions", [1, 5])

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from learned_schedulers.blocks.methods import policy as block_policy
 from learned_schedulers.blocks.models.ordering_network import OrderingNetwork
 from learned_schedulers.blocks.models.pocsnet import POCSNet
 from learned_schedulers.graphs.models import policy as graph_policy
@@ -172,7 +171,6 @@ def test_a_checkpoint_with_code_is_not_executed(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize(
     "load",
     [
-        block_policy.load,
         OrderingNetwork.load,
         POCSNet.load,
         graph_policy.load,

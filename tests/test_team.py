@@ -21,8 +21,8 @@ import psutil
 import pytest
 
 from pipeline.lab import published, rows
-from pipeline.lab.trial.copies import ENVIRONMENT, ROOT, run
 from tests.team_lines import lines, typed
+from tests.trial.copies import ENVIRONMENT, ROOT, run
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pipeline.lab.trial.cluster import TrialCluster
-from pipeline.lab.trial.copies import ENVIRONMENT, digests, run
 from tests.copies import planned
 from tests.team_lines import lines, typed
+from tests.trial.cluster import TrialCluster
+from tests.trial.copies import ENVIRONMENT, digests, run
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

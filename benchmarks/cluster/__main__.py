@@ -30,8 +30,8 @@ import yaml
 
 from benchmarks.publishing import PUBLISHED, publish
 from pipeline.lab.rows import Quantity, Row, results, row
-from pipeline.lab.trial.cluster import TrialCluster
-from pipeline.lab.trial.copies import ENVIRONMENT, copy_of_repository, digests
+from tests.trial.cluster import TrialCluster
+from tests.trial.copies import ENVIRONMENT, copy_of_repository, digests
 
 _STEPS = 400  # of trainings that are hit in the middle
 _MEMORY_MB = 300  # less than a training needs

@@ -1,6 +1,6 @@
 """Basic blocks as GCC ordered them, and the cycles of other orders of them in the model of a processor.
 
-The blocks are of C text that this laboratory generated, compiled by GCC 12.2 (`python -m benchmarks.bench_blocks`): no
+The blocks are of C text that this laboratory generated, compiled by GCC 12.2: no
 other licence than ours applies to them. A method sees a block in a random legal order. The judge is the fast model of
 the processor, a single pass, which needs no other program: on atom, which issues in order, it gave llvm-mca's cycles of
 all 30,000 random orders of real blocks, on the others of 99.8% at least (reports/published/processor_agreement). The

@@ -1,8 +1,4 @@
-"""The frozen sets of the benchmark and their instances, each known by the hash of its content, a set by its digest.
-
-`python -m benchmarks.bench_instances` copied the graphs from the laboratory; `python -m benchmarks.bench_blocks` made
-the blocks.
-"""
+"""The frozen sets of the benchmark and their instances, each known by the hash of its content, a set by its digest."""
 
 from __future__ import annotations
 

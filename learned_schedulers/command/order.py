@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # slow to import
 
 # The same names as in learned_schedulers/blocks/order, which is slow to import; a test compares them.
 For = Literal["host", "atom", "silvermont", "btver2", "haswell", "skylake", "znver4"]
-By = Literal["search", "policy", "learned", "list", "cp_sat", "imitator", "random_legal"]
+By = Literal["search", "learned", "list", "cp_sat", "imitator", "random_legal"]
 Memory = Literal["tso", "precise", "single_thread"]
 Verify = Literal["dag", "sample", "all"]
 _SHOWN_FAULTS = 5
@@ -26,7 +26,7 @@ PROCESSOR = Annotated[For, typer.Option("--for", help="Processor; host: the mode
 METHOD = Annotated[
     By,
     typer.Option(
-        help="search: 300 orders of each block are timed in the model; policy: learned preferences, the fastest; "
+        help="search: 300 orders of each block are timed in the model; "
         "learned: the first guess of a small network and nine orders near it; list: list scheduling; "
         "cp_sat: proven optima, for atom; "
         "imitator: GCC's order; random_legal: for tests, any legal order by --seed, faster or not."
@@ -153,7 +153,7 @@ def main(
 
     \b
     learned-schedulers order f.s --dry-run --diff
-    learned-schedulers order blocks.csv -o ordered.csv --by policy --for haswell
+    learned-schedulers order blocks.csv -o ordered.csv --by learned --for haswell
     echo 4889d84889f1 | learned-schedulers order - -o - --for atom --by cp_sat
     learned-schedulers order f.c --by-clang "-O3 -march=native" -o f.o
     learned-schedulers order f.ll -o g.ll --evaluations 1000 --for skylake

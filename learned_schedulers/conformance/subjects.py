@@ -18,7 +18,7 @@ from learned_schedulers.graphs.models.fusing.settings import allowing, fusion_en
 
 BUDGET = Budget(proposals=150, evaluations=150)  # of a stranger's method on each graph
 FUSION_EVALUATIONS = 150
-BLOCK_BUDGET = block_methods.Budget(evaluations=50, states=1000, nodes=20, seconds=0.05)
+BLOCK_BUDGET = block_methods.Budget(evaluations=50, nodes=20, seconds=0.05)
 
 
 class Subject(NamedTuple):

@@ -15,7 +15,7 @@ VERBOSE = "LEARNED_SCHEDULERS_VERBOSE"  # environment: say what is left alone
 # The names that the verb `order` knows; a test compares them.
 CHOICES = {
     "target": ("host", "atom", "silvermont", "btver2", "haswell", "skylake", "znver4"),
-    "by": ("search", "policy", "learned", "list", "cp_sat", "imitator", "random_legal"),
+    "by": ("search", "learned", "list", "cp_sat", "imitator", "random_legal"),
     "memory": ("tso", "precise", "single_thread"),
 }
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

@@ -61,21 +61,18 @@ def collect(graphs: Mapping[str, Graph], schedules: pd.DataFrame) -> list[Schedu
 def best_schedules(paths: Sequence[Path], count: int) -> pd.DataFrame:
     """The best `count` schedules of each graph in every table `graph_schedules`, as `collect` expects them.
 
-    A method that sees several targets contributes its schedules for the proxy, a method that sees a single link those
-    for the link. Raises ValueError if there are no such schedules.
+    They are those for the proxy. Raises ValueError if there are no such schedules.
     """
     frames = [frame for path in sorted(paths) for frame in _schedules_of_table(path, count)]
     if not frames:
-        raise ValueError(f"{', '.join(map(str, paths))}: no method has a schedule for the proxy or for a single link")
+        raise ValueError(f"{', '.join(map(str, paths))}: no method has a schedule for the proxy")
     return pd.concat(frames)
 
 
 def _schedules_of_table(path: Path, count: int) -> Iterator[pd.DataFrame]:
     fields, table = place(path, "graph_schedules"), tables.read(GRAPH_SCHEDULES, path)
-    seen_targets = set(table["sees"])
-    executed = seen_targets.pop() if len(seen_targets) == 1 else _PROXY
     for row in table.to_dict("records"):
-        if row["sees"] != executed or row["kept_by"] != _BEST or len(row["seen_seconds"]) == 0:
+        if row["sees"] != _PROXY or row["kept_by"] != _BEST or len(row["seen_seconds"]) == 0:
             continue
         orders, placements = kept_schedules(row)
         yield pd.DataFrame(

@@ -24,7 +24,7 @@ from pipeline.execution.machine_agreement import (
 from pipeline.lab.evaluation import Evaluation, GraphInputs
 from pipeline.lab.rows import Quantity, Row, estimated, once, part, parts, results, row
 
-BASELINES = ("list_scheduling", "one_device", "expert_layers")  # those of them that were executed
+BASELINES = ("list_scheduling", "one_device")  # those of them that were executed
 JUDGE, CORRELATION = "this_machine", "rank_correlation"
 _RATES = {
     "operation_seconds": "seconds",

@@ -34,21 +34,6 @@ rule simulate_executed:
     shell: stage("simulate_executed", "settings", "machines")
 
 
-rule placed_schedules:
-    """Turn placements into schedules that are executed on this machine."""
-    input:
-        src=src("placed_schedules"),
-        placements=path("placements"),
-    output:
-        graph_schedules=path("graph_schedules"),
-    wildcard_constraints: experiment="|".join(name for name, chosen in P.on_graphs.items() if getattr(chosen, "places", None)) or "none"
-    message: "Schedules of {wildcards.method} that are executed ({wildcards.experiment}, seed {wildcards.seed})"
-    shell: stage("placed_schedules")
-
-
-ruleorder: placed_schedules > schedule_graphs
-
-
 use rule evaluate_graphs as evaluate_execution with:
     output:
         results=path("results"),

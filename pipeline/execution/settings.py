@@ -17,13 +17,9 @@ class Execution(OnGraphs):
     results: ClassVar[tuple[str, ...]] = ("results", "parts", "executed_points")
     measured: ClassVar[bool] = True
     reads: ClassVar[tuple[str, ...]] = ("graphs", "graph_timings", "machine_rates", "simulated_timings")
-    key_metrics: ClassVar[tuple[tuple[str, str], ...]] = (
-        ("makespan", "list_scheduling"),
-        ("makespan", "expert_layers"),
-    )
+    key_metrics: ClassVar[tuple[tuple[str, str], ...]] = (("makespan", "list_scheduling"),)
 
     task: Literal["execution"]
-    places: str | None = None  # link of section `links`, for methods that place in little memory
     execution: ExecutionSettings
 
     def check(self, key: str, name: str, params: Params) -> None:
@@ -31,4 +27,3 @@ class Execution(OnGraphs):
         super().check(key, name, params)
         executed = [set for set, chosen in self.sections(params)[0].items() if getattr(chosen, "executes", None)]
         check_names(f"{key}.sets", self.sets, executed)
-        check_names(f"{key}.places", [self.places] if self.places else [], params.links)

@@ -66,16 +66,3 @@ rule fusion_graphs:
         settings=lambda w: section("fusion_sets", w.graph_set),
     message: "Reading the graphs of {wildcards.graph_set}"
     shell: stage("fusion_graphs", "name", "settings")
-
-
-rule expert_placements:
-    input:
-        src=src("expert_placements"),
-        graphs=path("graphs"),
-    output:
-        expert_placements=path("expert_placements"),
-    wildcard_constraints: graph_set=named(ExecutedSet, P.graph_sets)
-    params:
-        devices=lambda w: P.graph_sets[w.graph_set].devices,
-    message: "Placing {wildcards.graph_set} as experts do"
-    shell: stage("expert_placements", "devices")

@@ -17,7 +17,6 @@ EXPERT_PLACEMENTS = Table(
             ("placement", pa.list_(pa.int16())),  # (n,) device of each operation
         ]
     ),
-    "data/graphs/experts/{graph_set}.parquet",
 )
 
 # One row per candidate graph of a set: whether it counts, or the reason why not.

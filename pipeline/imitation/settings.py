@@ -6,18 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import model_validator
 
-from learned_schedulers.section import Section
 from pipeline.lab.config.experiments import EXACTNESS, LearnsOrders
-
-
-class Evidence(Section):
-    """The network, set and seed whose wrong blocks are classified, and the sets that are searched for equal blocks."""
-
-    model: str
-    set: str
-    seed: int
-    training: str
-    development: str
 
 
 class Imitation(LearnsOrders):
@@ -29,11 +18,9 @@ class Imitation(LearnsOrders):
 
     task: Literal["imitation"]
     shipped: str | None = None  # network whose best seed goes into the package
-    evidence: Evidence | None = None
 
     @model_validator(mode="after")
-    def _names_are_of_networks(self) -> Imitation:
-        for key, name in (("shipped", self.shipped), ("evidence.model", self.evidence and self.evidence.model)):
-            if name is not None and name not in self.models:
-                raise ValueError(f"{key} is {name!r}; models: {sorted(self.models)}")
+    def _shipped_is_a_network(self) -> Imitation:
+        if self.shipped is not None and self.shipped not in self.models:
+            raise ValueError(f"shipped is {self.shipped!r}; models: {sorted(self.models)}")
         return self

@@ -1,4 +1,4 @@
-"""Tables of this chapter: columns, types and units."""
+"""Tables of the frozen evidence on imitators: columns, types and units."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from pipeline.lab.table import Table
 
-# Agreement of single features with GCC's order of independent instructions: one row each (audit.py).
+# Agreement of single features with GCC's order of independent instructions: one row each.
 AUDIT = Table(
     "audit",
     pa.schema(
@@ -21,10 +21,9 @@ AUDIT = Table(
             ("same_opcode_agreement", pa.float64()),
         ]
     ),
-    "data/experiments/{experiment}/audit.parquet",
 )
 
-# Orders of blocks that are equal up to renaming: one row per notion of equality (ceiling.py).
+# Orders of blocks that are equal up to renaming: one row per notion of equality.
 CEILING = Table(
     "ceiling",
     pa.schema(
@@ -43,10 +42,9 @@ CEILING = Table(
             ("leave_one_out", pa.float64()),  # share of right guesses from the other members of the group
         ]
     ),
-    "data/experiments/{experiment}/ceiling.parquet",
 )
 
-# Summary of table `errors`: one row per number.
+# Wrong blocks of a scheduler, drawn at random, by kind: one row per number.
 ERROR_SHARES = Table(
     "error_shares",
     pa.schema(
@@ -60,29 +58,6 @@ ERROR_SHARES = Table(
             ("n_holds", pa.int64()),  # of a category: blocks for which it holds, first or not
         ]
     ),
-    "data/experiments/{experiment}/error_shares/{set}/{method}/{seed}.parquet",
-)
-
-# Wrong blocks of a scheduler, drawn at random: the first slot at which it leaves GCC's order (errors.py).
-ERRORS = Table(
-    "errors",
-    pa.schema(
-        [
-            ("block_id", pa.string()),
-            ("n_instructions", pa.int16()),
-            ("category", pa.string()),  # the first of `holds`
-            ("holds", pa.list_(pa.string())),  # all categories that hold
-            ("detail", pa.string()),  # GCC's order of the two instructions
-            ("also_gcc", pa.string()),  # blocks in which GCC has the predicted order: the narrowest notion of equality
-            ("slot", pa.int16()),
-            ("gcc_instruction", pa.string()),
-            ("predicted_instruction", pa.string()),
-            ("gcc_order", pa.string()),
-            ("predicted_order", pa.string()),
-            ("confidence", pa.float64()),  # NaN if unknown
-        ]
-    ),
-    "data/experiments/{experiment}/errors/{set}/{method}/{seed}.parquet",
 )
 
 # Blocks of a set that equal a block of the training set up to renaming.
@@ -100,10 +75,9 @@ TWINS = Table(
             ("copied", pa.float64()),  # exact match of the twins' commonest order, of blocks with a twin
         ]
     ),
-    "data/experiments/{experiment}/twins.parquet",
 )
 
-# Published form of table `errors`: with model, set and seed, and without whole blocks of other people's code.
+# The wrong blocks: the first slot at which the scheduler leaves GCC's order.
 WRONG_BLOCKS = Table(
     "wrong_blocks",
     pa.schema(

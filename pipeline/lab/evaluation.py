@@ -12,7 +12,7 @@ import pandas as pd
 from pipeline.lab.config.intervals import Intervals
 from pipeline.lab.inputs import Inputs
 from pipeline.lab.ratios import RatioBootstrap
-from pipeline.lab.shared_tables import OUTCOMES, PARTS
+from pipeline.lab.shared_tables import PARTS
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,6 @@ class Evaluation:
 
     results: pd.DataFrame
     parts: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=PARTS.schema.names))
-    outcomes: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=OUTCOMES.schema.names))
     further: Mapping[str, pd.DataFrame] = field(default_factory=dict)  # name of a table that the task alone has
 
 
@@ -47,7 +46,7 @@ class GraphInputs:
 
 
 def task(name: str) -> Callable[[Inputs], Evaluation]:
-    """The function of a task of params.yaml: reproduction, imitation, processors or hardware."""
+    """The function of a task of params.yaml: reproduction, imitation or processors."""
     evaluate: Callable[[Inputs], Evaluation] = import_module(f"pipeline.{name}.numbers").evaluate
     return evaluate
 

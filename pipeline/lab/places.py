@@ -19,7 +19,6 @@ _NO_TABLES = {  # other files, and second places of tables
     "skipped_shards": "data/corpus/skipped/{shard}.parquet",
     "compiled_statistics": "data/corpus/{corpus}/statistics.parquet",
     "weights": "data/experiments/{experiment}/models/{dependencies}/{model}/{seed}/weights.safetensors",
-    "policies": "data/experiments/{experiment}/policies/{target}/{method}.safetensors",
     "network_weights": "data/experiments/{experiment}/networks/{model}/{seed}/weights.safetensors",
     "published": "reports/published/{experiment}",
     "tracked": "data/tracked.json",

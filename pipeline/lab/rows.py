@@ -110,27 +110,6 @@ def of_seed(by_seed: Mapping[int, Any], seed: int) -> Any:
     return by_seed[seed] if seed in by_seed else next(iter(by_seed.values()))
 
 
-def over_series(
-    place: Place,
-    quantity: Quantity,
-    by_series: Mapping[int, np.ndarray],
-    bootstrap: Bootstrap,
-    back: Transform = float,
-    by: str = "judge",
-) -> list[Row]:
-    """A row of the mean over blocks for each series of measurements, and one over the series, of seed `all`.
-
-    by_series: number of a series -> a number for each block, the same blocks in all, NaN if a block does not enter;
-    by: the column, judge or baseline, that has `<value>_series_<number>` for a single series.
-    """
-    each, over_all = bootstrap.estimates(np.stack(list(by_series.values())))
-    rows = []
-    for number, estimate in zip(by_series, each, strict=True):
-        of_series = quantity._replace(**{by: f"{getattr(quantity, by)}_series_{number}"})
-        rows.append(_estimate(place, of_series, estimate, back))
-    return [*rows, _estimate(place, quantity, over_all, back, "blocks and series" if len(rows) > 1 else "blocks")]
-
-
 def once(place: Place, quantity: Quantity, values: np.ndarray, bootstrap: Bootstrap, back: Transform = float) -> Row:
     """The row of seed `all`, of numbers without seeds, one for each block."""
     return _estimate(place, quantity, bootstrap.estimates(values[None])[1], back)

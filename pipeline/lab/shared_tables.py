@@ -191,7 +191,7 @@ MEMORY_CURVES = Table(
     "data/experiments/{experiment}/memory_curves.parquet",
 )
 
-# One row per (set, outcome): numbers of blocks that were timed on hardware, and reasons for the others.
+# One row per (set, outcome): numbers of blocks that were timed on hardware, and reasons for the others, frozen.
 OUTCOMES = Table(
     "outcomes",
     pa.schema(
@@ -203,7 +203,6 @@ OUTCOMES = Table(
             ("processor", pa.string()),
         ]
     ),
-    "data/experiments/{experiment}/outcomes.parquet",
 )
 
 # Numbers of parts of a set: one row per (method, decoder, seed, metric, part).

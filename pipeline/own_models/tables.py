@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from pipeline.lab.table import Table
 
-# Models that `graph` refuses, and those that their runtime does not run; published by benchmarks/own_models.
+# Models that `graph` refuses, and those that their runtime does not run (frozen).
 REFUSALS = Table(
     "refusals",
     pa.schema(

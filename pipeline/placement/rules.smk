@@ -15,22 +15,13 @@ def device_of_placed(set):
 
 
 def machines_of_placement(experiment, set):
-    """Machines that the graphs of a set are placed on, as JSON; graphs that are executed bring their run times along."""
+    """Machines that the graphs of a set are placed on, as JSON."""
     chosen = P.experiments[experiment]
-    if set not in P.placement_sets:
-        machines = on_devices(None, P.graph_sets[set].devices, [chosen.places])
-    else:
-        machines = on_devices(json.loads(device_of_placed(set)), chosen.devices, chosen.targets)
-    return json.dumps(machines, sort_keys=True)
+    return json.dumps(on_devices(json.loads(device_of_placed(set)), chosen.devices, chosen.targets), sort_keys=True)
 
 
 def placement_machines(wildcards):
     return machines_of_placement(wildcards.experiment, wildcards.graph_set)
-
-
-def experts_of(wildcards):
-    """Experts' placements of a set: frozen ones, or those that a rule makes."""
-    return EXPERT_PLACEMENTS if wildcards.graph_set in P.placement_sets else path("expert_placements", graph_set=wildcards.graph_set)
 
 
 rule train_whole_graph:
@@ -56,7 +47,7 @@ rule place_graphs:
     input:
         src=lambda w: src("place_graphs", *P.graph_methods[w.method].modules()),
         graphs=path("graphs"),
-        experts=experts_of,
+        experts=EXPERT_PLACEMENTS,
         weights=network_weights(P.graph_methods),
     output:
         placements=path("placements"),

@@ -1,4 +1,4 @@
-"""The best orders for processors: policies from rollouts, searches with proofs, example blocks."""
+"""The best orders for processors: the first guess, and searches with proofs."""
 
 from pipeline.processors.settings import Processors
 
@@ -8,8 +8,7 @@ GUESS = "guess"  # network of the experiment `first_guess` that is shipped
 
 def learned_sets(corpus):
     """Sets of a corpus whose instructions are described: what methods schedule or learn from, and what models are tried on."""
-    names = ["latency_development"]  # benchmarks/machine_agreement
-    names += [m.settings.learning.training for m in P.methods.values() if getattr(m.settings, "learning", None)]
+    names = ["latency_development"]
     for experiment in P.experiments.values():
         if isinstance(experiment, Processors):
             names += experiment.sets
@@ -31,22 +30,6 @@ rule machine_instructions:
     threads: 2
     message: "llvm-mca on {wildcards.machine}: distinct instructions of the {wildcards.corpus} corpus"
     shell: stage("machine_instructions", "machine", "settings", threads="{threads}")
-
-
-rule learn_policy:
-    input:
-        src=src("learn_policy"),
-        machine=path("machine_instructions", corpus="released", machine="{target}"),
-        instructions=path("instructions", corpus="released"),
-        dags=path("dags", corpus="released", dependencies="full"),
-        training=lambda w: path("sets", set=P.entry(w.experiment, w.method).settings.learning.training),
-    output:
-        weights=path("policies"),
-    params:
-        settings=lambda w: section("methods", w.method, "learning"),
-        seed=P.split.seed,
-    message: "Learning {wildcards.method} for {wildcards.target} from rollouts"
-    shell: stage("learn_policy", "settings", "seed")
 
 
 def guess_of(wildcards):
@@ -94,37 +77,16 @@ rule optima:
     shell: stage("optima", "settings", "judge", "target", "seed", threads="{threads}")
 
 
-rule timelines:
-    """Draw example blocks whose best order beats GCC's, side by side."""
-    input:
-        src=src("timelines"),
-        set=lambda w: path("sets", set=shown_of(w).set),
-        blocks=path("blocks", corpus="released"),
-        instructions=path("instructions", corpus="released"),
-        dags=path("dags", corpus="released", dependencies="full"),
-        machine=lambda w: path("machine_instructions", corpus="released", machine=shown_of(w).target),
-        optima=lambda w: path("optima", machine=shown_of(w).target, method=shown_of(w).best, set=shown_of(w).set),
-    output:
-        timelines=path("timelines"),
-    params:
-        seed=P.split.seed,
-        n_blocks=lambda w: shown_of(w).blocks,
-        longest=lambda w: shown_of(w).longest,
-    message: "Drawing example blocks whose best order beats GCC's"
-    shell: stage("timelines", "seed", "n_blocks", "longest")
-
-
 def shipped_guess():
     return P.experiments["first_guess"].guesses[GUESS]
 
 
 rule ship_schedulers:
-    """Put policies and a network for processors into the package: `snakemake data/published/shipped_schedulers.done`."""
+    """Put the network for processors into the package: `snakemake data/published/shipped_schedulers.done`."""
     input:
         src=src("ship"),
         weights=lambda w: trainings("first_guess", "weights", [GUESS]),
         history=lambda w: expand(path("guess_history", experiment="first_guess", model=GUESS), seed=P.experiments["first_guess"].seeds),
-        policies=[path("policies", experiment="processors", target=target, method="policy") for target in P.processors],
         training=lambda w: path("sets", set=shipped_guess().training),
     output:
         touch("data/published/shipped_schedulers.done"),
@@ -133,7 +95,6 @@ rule ship_schedulers:
         facts=lambda w: json.dumps({
             "sources": config["sets"][shipped_guess().training]["sources"],
             "guess": shipped_guess().model_dump(mode="json"),
-            "policy_blocks": P.methods["policy"].settings.learning.blocks,
         }),
-    message: "Putting the policies and the best network for processors into the package, with their model card"
+    message: "Putting the best network for processors into the package, with its model card"
     shell: stage("ship", "facts", kind="schedulers")

@@ -64,7 +64,7 @@ OPTIMA = Table(
     "data/optima/{machine}/{method}/{set}.parquet",
 )
 
-# One row per slot of each order of a few blocks, on an in-order processor.
+# One row per slot of each order of a few blocks, on an in-order processor; frozen.
 TIMELINES = Table(
     "timelines",
     pa.schema(
@@ -72,7 +72,7 @@ TIMELINES = Table(
             ("rank", pa.int32()),  # of the block
             ("block_id", pa.string()),
             ("place", pa.int32()),  # of the order
-            ("title", pa.string()),  # input | GCC | best; published ones also `learned`, of networks that are deleted
+            ("title", pa.string()),  # input | GCC | best | learned
             ("slot", pa.int32()),
             ("instruction", pa.string()),
             ("issue", pa.int32()),  # cycle, from 0
@@ -80,5 +80,4 @@ TIMELINES = Table(
             ("cycles", pa.int32()),  # of the whole pass
         ]
     ),
-    "data/experiments/{experiment}/timelines.parquet",
 )

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from pipeline.lab.table import Table
 
-# Faults that were injected into runs of the pipeline, and how each run ended; published by benchmarks/faults.
+# Faults that were injected into runs of the pipeline, and how each run ended (frozen).
 FAULTS = Table(
     "faults",
     pa.schema(
@@ -16,10 +16,10 @@ FAULTS = Table(
             ("seed", pa.int64()),  # of the call of the harness
             ("number", pa.int64()),  # of the case in that call
             ("scope", pa.string()),  # run: of the whole tiny DAG | stage: of one of its jobs
-            ("kind", pa.string()),  # of the fault: benchmarks/faults/faults_of_stages.py, faults_of_runs.py
+            ("kind", pa.string()),  # of the fault
             ("target", pa.string()),  # the rule that the fault hit; all, where it hit the run
             ("moment", pa.string()),  # when, or which write or file
-            # same bytes | refused | silent | half file | no remedy | hang: benchmarks/faults/verdicts.py
+            # same bytes | refused | silent | half file | no remedy | hang
             ("outcome", pa.string()),
             ("commands", pa.int64()),  # that were typed after the one with the fault
             ("seconds", pa.float64()),

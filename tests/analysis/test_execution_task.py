@@ -91,5 +91,5 @@ def test_without_a_baseline_there_is_nothing_to_compare_with() -> None:
     tables = frames()
     timed = tables["graph_timings"]
     tables["graph_timings"] = timed[~timed["method"].isin(BASELINES)]
-    with pytest.raises(ValueError, match="e: no schedule of list_scheduling, one_device, expert_layers was executed"):
+    with pytest.raises(ValueError, match="e: no schedule of list_scheduling, one_device was executed"):
         evaluate(GraphInputs("e", INTERVALS, tables))

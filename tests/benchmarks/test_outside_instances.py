@@ -12,7 +12,7 @@ import pytest
 from benchmarks import outside_instances
 from benchmarks.outside_instances import answered, entries, instances_of, main, rows_of, write_classical
 from learned_schedulers.projects.read.reading import read_project
-from pipeline.lab.trial import drawn_projects
+from tests.trial import drawn_projects
 
 RULES = {name: entry for name, entry in entries(0.1).items() if name in ("shortest_first", "best_rule", "cp_sat")}
 

@@ -16,7 +16,7 @@ BEGAN = "2026-11-22T19:32:06+00:00"
 
 
 def series(number: int, *times: float) -> pd.DataFrame:
-    place = {"experiment": "processors_speed", "set": "test_5", "target": "atom", "method": "policy"}
+    place = {"experiment": "scheduler_speed", "set": "test_5", "target": "atom", "method": "search"}
     quantity = Quantity("microseconds_per_block", judge=f"series_{number}")
     return results([row(place, quantity, *times, 5, over="rounds", seed="all")])  # type: ignore[call-arg]
 

@@ -37,7 +37,7 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("by", ["list", "policy", "search"])
+@pytest.mark.parametrize("by", ["list", "learned", "search"])
 def test_order_and_check(tmp_path: Path, by: str) -> None:
     (tmp_path / "f.csv").write_text(_BLOCKS)
     ordered = run(tmp_path, "order", "f.csv", "-o", "g.csv", "--by", by, "--for", "atom")

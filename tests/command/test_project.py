@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 from learned_schedulers.command.main import app
 from learned_schedulers.projects.judge import makespan
 from learned_schedulers.projects.read.reading import read_project
-from pipeline.lab.trial import drawn_projects
+from tests.trial import drawn_projects
 
 
 def run(*words: str | Path) -> Result:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from learned_schedulers.learning.checkpoints import Checkpoint
-from pipeline.lab.trial.damage import flip
+from tests.trial.damage import flip
 
 STATE = {"step": 3, "model": {"weight": torch.arange(4.0)}}
 

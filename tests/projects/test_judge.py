@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from learned_schedulers.projects import judge
 from learned_schedulers.projects.judge import Violation, makespan
 from learned_schedulers.projects.problem import JobShop, project_of
-from pipeline.lab.trial import drawn_projects
 from tests.projects import oracle
 from tests.projects.test_problem import CHAIN
+from tests.trial import drawn_projects
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 7), st.integers(0, 3))

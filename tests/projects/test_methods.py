@@ -22,8 +22,8 @@ from learned_schedulers.projects.methods import OK, TIMED_OUT, UNSUPPORTED, Budg
 from learned_schedulers.projects.methods.rules.generation import generated
 from learned_schedulers.projects.methods.rules.priorities import keys_of
 from learned_schedulers.projects.problem import JobShop, project_of
-from pipeline.lab.trial import drawn_projects
 from tests.projects import oracle
+from tests.trial import drawn_projects
 
 VARIANTS: dict[str, ProjectMethodSettings] = {
     "priority_rules": project_entry("priority_rules"),

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learned_schedulers.projects.problem import MOST_ACTIVITIES, Invalid, JobShop, Project, project_of
-from pipeline.lab.trial import drawn_projects
 from tests.projects import oracle
+from tests.trial import drawn_projects
 
 CHAIN = Project(
     durations=np.array([2, 3, 1]),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from learned_schedulers.projects.read.best_known import BestKnown, read_best_known
 from learned_schedulers.projects.read.lines import Unreadable
 from learned_schedulers.projects.read.reading import read_project
-from pipeline.lab.trial import drawn_projects
+from tests.trial import drawn_projects
 
 PROJECT = drawn_projects.project(np.random.default_rng(7), 6, 2)
 TEXT = drawn_projects.psplib_text(PROJECT)

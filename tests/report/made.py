@@ -42,7 +42,6 @@ PARAMS: dict[str, Any] = {
     "sets": {"compiled_test": {"input": "before_scheduling"}, "compiled_training": {"input": "before_scheduling"}},
     "methods": {"cp_sat_alone": {"method": "cp_sat"}, "imitator": {"method": "ordering"}},
     "experiments": {
-        "hardware": {"timing": {"minutes_apart": 60.0, "copies": 50, "rounds": 4, "trials": 9, "random_orders": 6}},
         "quick": _experiment("reproduction", ["test_5"], POCSNET),
         "paper": _experiment("reproduction", ["test_5_paper"], POCSNET),
         "operator_learning": _experiment("reproduction", ["test_5"], POCSNET),

@@ -1,14 +1,12 @@
-"""Made-up results of methods on processor models and on hardware."""
+"""Made-up results of methods on processor models."""
 
 from __future__ import annotations
 
 from itertools import product
 
-import numpy as np
 import pandas as pd
 
-from pipeline.lab import published
-from pipeline.lab.shared_tables import OUTCOMES, PARTS
+from pipeline.lab.shared_tables import PARTS
 from pipeline.processors.tables import DEVIATIONS, TIMELINES
 from tests.report import made
 
@@ -88,41 +86,6 @@ def guesses() -> pd.DataFrame:
         called |= {"decoder": f"calls_{calls}", "metric": "cycles", "comparison": "ratio", "baseline": "search"}
         rows.append(called | {"judge": "llvm_mca", "value": {"learned": 0.98, "search": 1.0, "random": 1.2}[method]})
     return made.results(rows)
-
-
-def hardware() -> pd.DataFrame:
-    """One method for one processor, references, quality, two judges."""
-    to_gcc = {"metric": "cycles", "comparison": "ratio", "baseline": "gcc", "judge": "hardware"}
-    rows = [to_gcc | {"method": "search", "target": "atom", "value": 0.7071}]
-    rows += [to_gcc | {"method": name, "value": 1.05} for name in ("gcc_again", "random_orders")]
-    rows += [to_gcc | {"method": "gcc_again", "judge": "hardware_series_1", "value": 1.07}]
-    quality = {"timed_share": 2 / 3, "repeat_cv_median": 0.0, "repeat_cv_mean": 0.0166, "gcc_cycles_median": 16.0}
-    quality["fence_cycles_median"] = 17.0
-    rows += [{"metric": name, "value": value, "judge": "hardware_series_1", "n": 2} for name, value in quality.items()]
-    ranks = {"metric": "rank_correlation", "baseline": "hardware"}
-    ceiling = ranks | {"metric": "rank_correlation_ceiling"}
-    rows += [
-        ranks | {"judge": "itself", "value": 0.75},
-        ceiling | {"judge": "itself", "value": 0.926},
-        ranks | {"judge": "llvm_mca_atom", "value": np.nan, "n": 0},
-    ]
-    return made.results([row | {"experiment": "hardware", "set": "test_5"} for row in rows])
-
-
-def on_own_processor() -> pd.DataFrame:
-    """The rows of `hardware` on the processor that the orders were made for; each ratio is 0.1 lower."""
-    rows = hardware()
-    rows = rows.assign(experiment="hardware_znver4", set="test_10_40", value=rows["value"] - 0.1)
-    return rows.assign(target=rows["target"].replace("atom", "znver4"))
-
-
-def outcomes() -> pd.DataFrame:
-    rows = [
-        ("hardware", "test_5", "timed", 2, "", "a chip"),
-        ("hardware", "test_5", "division fault", 1, "div ecx", "a chip"),
-        ("hardware_znver4", "test_10_40", "timed", 3, "", "another chip"),
-    ]
-    return pd.DataFrame(rows, columns=published.columns(OUTCOMES))
 
 
 def agreement() -> pd.DataFrame:

@@ -18,7 +18,6 @@ HIDDEN = (
     "reproduction",
     "operator",
     "imitation",
-    "hardware",
     "devices",
     "policies",
     "placement",
@@ -43,6 +42,7 @@ def hidden(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 def test_without_a_chapter_the_other_pages_are_whole(hidden: str) -> None:
     names = [claim.name for claim in claims.declared()]
     row = {"target": ">= 0.2", "value": 0.25, "low": 0.15, "high": 0.35, "holds": "yes", "source": "quick results"}
+    row |= {"state": "current"}
     evidence = made.evidence(made.reproduction(), claims=pd.DataFrame([{"claim": name, **row} for name in names]))
     texts = build.markdown(evidence)
     assert list(texts) == [page.name for page in pages.pages()] and hidden not in texts

@@ -5,29 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from importlib import import_module
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from learned_schedulers.blocks.models.decoders import DECODERS
-from pipeline.imitation.disagreement import CATEGORIES
-from pipeline.imitation.page import comparison, input, limits
+from pipeline.imitation.page import comparison
 from pipeline.imitation.page.rows import leading
 from pipeline.lab import claims
 from pipeline.lab.page.names import set_label
 from tests.report import imitations, made
-from tests.report import limits as made_limits
 
 RESULTS = imitations.results().sample(frac=1, random_state=0)  # rows in no order of their own
 EVIDENCE = made.evidence(RESULTS)
 SHOWN = comparison.section(EVIDENCE)
-TABLES = {
-    "ceiling": made_limits.ceiling(),
-    "twins": made_limits.twins(),
-    "error_shares": made_limits.error_shares(),
-    "wrong_blocks": made_limits.wrong_blocks(),
-    "audit": made_limits.audit(),
-}
 
 
 def small(value: float, digits: int = 1, unit: str = "%", half: float = 1.0) -> str:
@@ -127,96 +117,3 @@ def test_sets_and_models_have_the_sequence_of_the_parameters() -> None:
 def test_the_leading_decoder_is_the_first_of_the_head(head: str) -> None:
     default = import_module(f"learned_schedulers.blocks.models.heads.{head}").make.decoder
     assert leading(pd.DataFrame({"decoder": sorted([default, *DECODERS[head]])})) == default
-
-
-def test_each_network_of_gcc_7_is_shown_on_blocks_like_its_training_blocks() -> None:
-    shown = input.section(made.evidence(made_limits.input_results().sample(frac=1, random_state=0)))
-    simple = [("Random legal", "-"), ("Input order", "-"), ("Critical path", "-")]
-    assert [tuple(line[:3]) for line in shown["rows"].lines] == [
-        (f"GCC 7.3, {order}", *named)
-        for order, model in (("order before scheduling", "From input"), ("random order", "From shuffled"))
-        for named in ((model, "greedy"), (model, "beam search"), *simple)
-    ]
-    assert shown["rows"].lines[0][3:] == [small(70), small(60), small(0.06, 3, "", 0.01), "900"]
-    assert shown["decoder"] == "greedy"
-    exact, several, tau = shown["against"].lines
-    assert exact[:3] == ["Exact match", small(70), small(60)]
-    differences = [["+10.0 points", "yes"], ["+10.0 points", "yes"], ["-0.020", "no"]]
-    assert [line[3:] for line in (exact, several, tau)] == differences
-
-
-def test_one_network_alone_is_shown_without_a_comparison() -> None:
-    rows = made_limits.input_results().query("method != 'from_shuffled'")
-    shown = input.section(made.evidence(rows))
-    assert not shown["against"] and len(shown["rows"].lines) == 2 + 3 + 3
-    params = made.PARAMS | {"experiments": {}}  # published rows are shown without the parameters
-    assert len(input.section(made.evidence(rows, params=params))["rows"].lines) == 2 * (2 + 3)
-
-
-def bounds(**tables: pd.DataFrame) -> dict:
-    """The section of made-up tables, of which `tables` replaces some."""
-    return limits.section(made.evidence(RESULTS, **(TABLES | tables)))
-
-
-def test_groups_of_equal_blocks_and_the_ceiling_beside_what_was_reached() -> None:
-    shown = bounds()
-    assert shown["groups"].lines[0] == ["5", "nothing", "occurrences", "1,000", "10.0%", "20.0%", "80.0%"]
-    assert shown["groups"].lines[1] == ["5", "registers", "blocks", "1,000", "50.0%", "20.0%", "80.0%"]
-    assert len(shown["groups"].lines) == 6 and shown["groups"].lines[3][0] == "4 to 40"
-    assert shown["ceiling"].head[-2:] == ["Goal", "Reached, Attention pointer, greedy"]
-    five, several, long, _ = shown["ceiling"].lines
-    # In a tenth of the blocks pairs differ in order, so that half of them are lost: a twentieth.
-    assert five == ["5", "all", "95.0%", "95.0%", "95.0%", "≥ 90.0%", small(91)]
-    assert several[:2] == ["5", "several legal orders"] and several[5:7] == ["-", small(81)]
-    assert long[0] == "4 to 40" and long[5] == "≥ 80.0%" and long[6].startswith("81.0%")
-    alone = limits.section(made.evidence(**TABLES))["ceiling"]
-    assert alone.head[-1] == "Goal" and alone.lines[0][-1] == "≥ 90.0%"
-
-
-@pytest.mark.parametrize(
-    ("groups", "majority", "alone", "share"), [(5, 0.5, 90, 0.95), (0, np.nan, 100, 1.0), (50, 0.5, 0, 0.5)]
-)
-def test_the_bound_counts_majorities_and_blocks_without_equals(
-    groups: int, majority: float, alone: int, share: float
-) -> None:
-    row = {"total": 100, "groups": groups, "in_groups": 100 - alone, "majority": majority, "alone": alone}
-    assert limits.at_most(row) == pytest.approx(share)
-    assert np.isnan(limits.at_most(row | {"total": 0}))
-
-
-def test_twins_wrong_blocks_and_features() -> None:
-    shown = bounds()
-    assert len(shown["twins"].lines) == 12
-    assert shown["twins"].lines[0] == ["5 instructions", "nothing", "8,579", "10.0%", "0.0%", "5.0%", "-"]
-    last = ["development, Qt 5.6", "registers and constants", "12,087", "50.0%", "30.0%", "15.0%", "84.0%"]
-    assert shown["twins"].lines[-1] == last
-    assert list(limits.MEANINGS) == list(CATEGORIES)
-    errors = shown["errors"].lines
-    assert [line[0] for line in errors] == [name.replace("_", " ") for name in CATEGORIES]
-    assert errors[0][1:3] == [limits.MEANINGS["symmetric"], "`mov rax, [rdi+0]` before `add rbx, 1`"]
-    assert errors[0][3:] == ["12.5% <small>[8.5 to 16.5]</small>", "25", "25"] and errors[-1][4:] == ["35", "-"]
-    assert shown["n_blocks"] == "200"
-    assert shown["run"] == {"model": "Attention pointer", "set": "4 to 40, same programs", "seed": "0"}
-    assert [line[0] for line in shown["places"].lines] == [
-        "in the same block, after registers and constants are renamed",
-        "in another block that is equal after registers are renamed",
-        "nowhere in the corpus",
-    ]
-    assert [line[0] for line in shown["audit"].lines] == [
-        *("depth", "frees", "has op0=mem", "address, right next", "op8=reg", "op7=reg", "op6=reg", "op5=reg"),
-        *("slot in another random legal order", "random number", "byte offset", "rip displacement"),
-    ]
-    assert shown["audit"].lines[0][1:] == [
-        "position in the DAG",
-        "60,000",
-        "86.0% <small>[85.6 to 86.4]</small>",
-        "43.0%",
-    ]
-    assert shown["audit"].lines[-1][1] == "not seen: leak reference"
-    assert shown["n_features"] == "14"  # `ready` is the same for both of any pair
-
-
-def test_bounds_do_not_need_each_other() -> None:
-    nothing = limits.section(made.evidence())
-    assert not any(nothing[name] for name in ("groups", "ceiling", "twins", "errors", "places", "audit"))
-    assert bounds(wrong_blocks=pd.DataFrame())["errors"].lines[0][2] == ""

@@ -21,7 +21,7 @@ EXPERIMENTS |= {"own_projects", "own_wrapper", "own_run_times"}
 def test_the_names_are_those_of_the_command() -> None:
     """The page and the claims do not import the command's rooms, which are slow to import."""
     assert PROCESSORS == TARGETS
-    assert sorted(worth.METHODS) == sorted(MEASURED)
+    assert {*MEASURED} <= {*worth.METHODS}  # the numbers are frozen: they have methods that are deleted
 
 
 def test_the_price_of_safety_is_between_the_best_methods() -> None:
@@ -157,7 +157,6 @@ def test_each_claim_finds_its_row() -> None:
 def test_the_page_is_whole_without_an_experiment(experiment: str) -> None:
     rows = own_code.results()
     text, _ = made.page("own_code", made.evidence(rows[rows["experiment"] != experiment]))
-    missing = r"(?:Not measured yet|Its numbers are missing): `(.*?)`"
-    frozen = {name: f"git restore reports/published/{name}" for name in ("own_assembly", "own_mutations")}
-    assert re.findall(missing, text) == [frozen.get(experiment, f"python -m benchmarks.{experiment}")]
+    missing = r"Its numbers are missing: `(.*?)`"
+    assert re.findall(missing, text) == [f"git restore reports/published/{experiment}"]
     assert not re.search(missing, made.page("own_code", made.evidence(rows))[0])

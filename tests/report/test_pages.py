@@ -19,8 +19,7 @@ from pipeline.lab.page.anchors import claims_in
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.pages import pages
 from pipeline.lab.wiring import ROOT
-from tests.report import imitations, limits, made, own_code, own_models, processors, scale
-from tests.report.test_imitation import TABLES
+from tests.report import imitations, made, own_code, own_models, processors, scale
 from tests.report.test_operator import decoded
 
 NAMES = [page.name for page in pages()]
@@ -77,9 +76,8 @@ def every_row() -> pd.DataFrame:
     return pd.concat(
         [
             *(made.reproduction(*place) for place in (("quick",), ("paper", "paper"), ("operator_learning", "paper"))),
-            *(imitations.results(), limits.input_results(), processors.results(), processors.fresh()),
+            *(imitations.results(), processors.results(), processors.fresh()),
             *(
-                processors.hardware(),
                 processors.agreement(),
                 decoded(),
                 verified(),
@@ -99,7 +97,6 @@ def evidence_of(name: str) -> Evidence:
         return made.evidence(made.reproduction(latency=False), fresh=("quick",))
     return made.evidence(
         every_row(),
-        **TABLES,
         **{name: pd.DataFrame(rows, columns=_COLUMNS[name].split()) for name, rows in VERIFICATION.items()},
         history=pd.concat([made.history(), made.history("imitation", ("attention_pointer",))]),
         sweep=made.sweep(),
@@ -111,11 +108,10 @@ def evidence_of(name: str) -> Evidence:
         scale_rules=scale.rules(),
         peers=made.peers(),
         timelines=processors.examples(),
-        outcomes=processors.outcomes(),
         deviations=processors.deviations(),
         fresh=("quick",),
-        provenance={"operator_speed": UNKNOWN, "imitation": ORIGIN, "imitation_evidence": ORIGIN, "hardware": ORIGIN},
-        states={"imitation": "changed: dags/full of the tiny corpus differs", "hardware": "current"},
+        provenance={"operator_speed": UNKNOWN, "imitation": ORIGIN, "imitation_evidence": ORIGIN, "schedulers": ORIGIN},
+        states={"imitation": "changed: dags/full of the tiny corpus differs", "schedulers": "current"},
         claims=pd.concat([pd.DataFrame([CLAIM]), claims.table(every_row(), claims.declared())]),
         fingerprints={"parameters": "f00"},
         skipped=pd.DataFrame([["qt56", "part|one", "r", "m"]], columns=["source", "program", "reason", "remedy"]),
@@ -224,12 +220,12 @@ def test_missing_latency_is_reported_with_its_remedy() -> None:
 def test_every_page_says_where_its_numbers_come_from() -> None:
     texts = texts_of("full")
     assert "| `quick` | - | - | - | - | 0, 1 | made with this report |" in texts["index"]
-    line = "published 2026-11-22, 1 **changed**, 6 of unknown state ([provenance](#provenance))."
-    assert f"Numbers: 7 experiments, {line}" in texts["imitation"]
+    line = "published 2026-11-22, 1 **changed**, 5 of unknown state ([provenance](#provenance))."
+    assert f"Numbers: 6 experiments, {line}" in texts["imitation"]
     origin = "| 2026-11-22 | 012345678, dirty | Zen 3 | x86-64-v3, MKL COMPATIBLE, ONEDNN_MAX_CPU_ISA=unset | 0, 1 |"
     assert f"| `imitation` {origin} changed: dags/full of the tiny corpus differs |" in texts["imitation"]
     assert f"| `imitation_evidence` {origin} unknown |" in texts["imitation"]
-    assert f"| `hardware` {origin} current |" in texts["processors"]
+    assert f"| `schedulers` {origin} current |" in texts["processors"]
     assert "| `operator_speed` | 2026-11-22 | unknown | unknown | unknown | unknown | unknown |" in texts["operator"]
     evident = [page.name for page in pages() if {*every_row().experiment} & {*page.experiments}]
     assert len(evident) > 6 and all("## Provenance" in texts[name] for name in ("index", *evident))
@@ -245,16 +241,23 @@ def commands_for_what_is_missing(texts: Iterable[str]) -> list[str]:
 
 
 def test_each_missing_experiment_is_named_with_its_command() -> None:
-    published = ["imitation", "imitation_ablation", "imitation_scaling", "imitation_transfer"]
-    published += 3 * ["imitation_evidence"] + ["imitation_input", "processors", "schedulers", "hardware"]
-    published += ["dag_verification", "devices", "this_machine", "gflownet", "placement", "this_machine_placed"]
+    published = ["imitation", "schedulers"]
+    published += ["dag_verification", "devices", "this_machine", "gflownet", "placement"]
     published += 4 * ["fusion"] + ["fusion_joint"]
     commands = [f"snakemake data/published/{name}.done" for name in ["operator_learning", *published]]
-    benchmarks = ["operator", "ingest", "machine_agreement", "own_cycles", "own_gains", "own_speed"]
-    benchmarks += ["own_blocks", "own_projects", "own_run_times", "own_wrapper"]
-    benchmarks += ["own_generated", "blocks_scale", "cluster", "faults", "soak", "inductor", "speed placing"]
-    benchmarks += ["data_collection"]
-    frozen = ["operator_decoding", "own_assembly", "own_mutations", "exact_flow", "whole_graph_scale"]
+    benchmarks = ["operator", "ingest", "blocks_scale", "cluster", "speed placing", "data_collection"]
+    frozen = ["operator_decoding", "exact_flow", "whole_graph_scale", "faults", "soak", "inductor"]
+    frozen += ["imitation_ablation", "imitation_scaling", "imitation_transfer"]
+    frozen += [
+        "processors",
+        "processor_agreement",
+        "own_assembly",
+        "own_mutations",
+        "own_cycles",
+        "own_gains",
+        "own_speed",
+    ]
+    frozen += ["own_blocks", "own_generated", "own_projects", "own_wrapper", "own_run_times"]
     commands += [f"python -m benchmarks.{name}" for name in benchmarks]
     commands += [f"git restore reports/published/{name}" for name in frozen]
     named = commands_for_what_is_missing(texts_of("little").values())

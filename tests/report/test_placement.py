@@ -97,5 +97,5 @@ def test_without_anything_the_page_says_what_to_run() -> None:
     assert not drawn
     for command in ("snakemake data/published/placement.done", "python -m benchmarks.speed placing",
                     "git restore reports/published/whole_graph_scale",
-                    "snakemake data/published/this_machine_placed.done"):  # fmt: skip
+                    "git restore reports/published/this_machine_placed"):  # fmt: skip
         assert f"`{command}`" in text

@@ -1,19 +1,16 @@
-"""The page on processors: ranking on the in-order processor, a column for each judge, hardware."""
+"""The page on processors: ranking on the in-order processor, a column for each judge."""
 
 from __future__ import annotations
 
 import pandas as pd
 
-from pipeline.hardware.page import hardware
 from pipeline.processors.page import agreement, cycles, fresh, guess
 from tests.report import made, processors
 
 EVIDENCE = made.evidence(
     processors.results().sample(frac=1, random_state=0),
-    processors.hardware(),
     parts=processors.by_length(),
     timelines=processors.examples(),
-    outcomes=processors.outcomes(),
 )
 
 
@@ -40,13 +37,6 @@ def test_shares_and_proven_optima() -> None:
     proven = shown["proven"].lines
     assert [line[:2] for line in proven] == [["5 instructions", "CP-SAT"], ["10 to 40 instructions", "CP-SAT"]]
     assert proven[0][2].startswith("99.0%") and proven[0][3].startswith("97.0%")
-
-
-def test_orders_that_were_not_timed_are_named() -> None:
-    experiments = made.PARAMS["experiments"] | {"processors": {"targets": ["atom", "znver4"]}}
-    params = made.PARAMS | {"experiments": experiments}
-    shown = hardware.section(made.evidence(processors.hardware(), outcomes=processors.outcomes(), params=params))
-    assert shown["made_for"] == ["atom"] and shown["not_timed"] == ["znver4"]
 
 
 def test_processors_outside_the_parameters_come_last() -> None:
@@ -80,39 +70,7 @@ def test_the_best_on_development_blocks_is_shown_on_fresh_blocks() -> None:
 
 def test_without_rows_there_is_nothing() -> None:
     assert cycles.section(made.evidence()) == {"ratios": {}}
-    assert not hardware.section(made.evidence())["quality"]
     assert not agreement.section(made.evidence())["agreement"]
-
-
-def test_hardware_shows_references_quality_and_correlations() -> None:
-    shown = hardware.section(EVIDENCE)
-    assert shown["processors"] == ["a chip"] and shown["made_for"] == ["atom"]
-    assert shown["quality"].lines == [["5 instructions", "1", "2", "66.7%", "0.00%", "1.66%", "16.0", "17.0"]]
-    again, first, drawn = shown["references"].lines
-    assert again == ["GCC's order, timed again", "all", "1.0500 <small>[1.0400 to 1.0600]</small>"]
-    assert first[1:] == ["1", "1.0700 <small>[1.0600 to 1.0800]</small>"] and drawn[2].startswith("1.0500")
-    ratios = shown["ratios"]["5 instructions"]
-    assert ratios.head[2:] == ["Made for atom"] and ratios.lines[0][0] == "Search"
-    assert ratios.lines[0][2].startswith("0.7071")
-    itself, ceiling, model = shown["correlations"].lines
-    assert itself[0] == "Hardware itself: half of the trials against the other half" and itself[1].startswith("0.750")
-    assert ceiling[0] == "A judge that knows the true cycles (noise of trials)" and ceiling[1].startswith("0.926")
-    assert model == ["llvm-mca, atom", "-", "0"]
-    assert shown["outcomes"].lines[1] == ["5 instructions", "division fault", "1", "`div ecx`"]
-
-
-def test_orders_for_the_timed_processor_are_shown_separately() -> None:
-    rows = pd.concat([processors.hardware(), processors.on_own_processor()])
-    experiments = made.PARAMS["experiments"] | {"processors": {"targets": ["atom", "haswell", "znver4"]}}
-    evidence = made.evidence(rows, outcomes=processors.outcomes(), params=made.PARAMS | {"experiments": experiments})
-    shown = hardware.section(evidence)
-    assert shown["processors"] == ["a chip"] and shown["not_timed"] == ["haswell"]
-    on_target = shown["own"]
-    assert on_target["processors"] == ["another chip"] and on_target["made_for"] == ["znver4"]
-    ratios = on_target["ratios"]["10 to 40 instructions"]
-    assert ratios.head[2:] == ["Made for znver4"] and ratios.lines[0][2].startswith("0.6071")
-    assert on_target["references"].lines[0][2].startswith("0.9500") and on_target["correlations"].lines
-    assert hardware.section(EVIDENCE)["own"] == {}
 
 
 def test_agreement_with_llvm_mca_blocks_first_and_classes_by_number() -> None:

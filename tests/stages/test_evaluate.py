@@ -21,7 +21,7 @@ def test_paths_say_whose_the_numbers_are(tmp_path: Path) -> None:
     read += [laid.a_set(tmp_path, "test_5", lengths), laid.graphs(tmp_path, lengths, {"b": [(0, 1)]})]
     written = []
     for name in ("one", "two"):
-        paths = [tmp_path / name / f"{table}.parquet" for table in ("results", "parts", "outcomes")]
+        paths = [tmp_path / name / f"{table}.parquet" for table in ("results", "parts")]
         evaluate.main("quick", "reproduction", INTERVALS, read, *paths)
         written.append([path.read_bytes() for path in paths])
     assert written[0] == written[1]

@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 
 from learned_schedulers.blocks.processors import llvm_mca
-from pipeline.hardware.tables import TIMINGS
 from pipeline.lab import chapters, tables
 from pipeline.lab.shared_tables import LATENCY
 from pipeline.lab.stages import judge
@@ -35,9 +34,8 @@ def inputs(tmp_path: Path) -> dict[str, Path]:
     return paths
 
 
-def run(inputs: dict[str, Path], out: Path, **more: list[Path]) -> pd.DataFrame:
-    options = {"schedules": [inputs["schedules"]]} | more
-    judge.main("atom", SETTINGS, [inputs["blocks"]], [inputs["dags"]], out, **options, threads=2)
+def run(inputs: dict[str, Path], out: Path) -> pd.DataFrame:
+    judge.main("atom", SETTINGS, [inputs["blocks"]], [inputs["dags"]], out, [inputs["schedules"]], threads=2)
     return tables.read(LATENCY, out)
 
 
@@ -48,14 +46,6 @@ def test_valid_orders_and_gcc_are_simulated(inputs: dict[str, Path], tmp_path: P
     assert set(table["machine"]) == {"atom"} and set(table["status"]) == {"ok"}
     run(inputs, tmp_path / "two.parquet")
     assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
-
-
-def test_random_orders_that_were_timed_are_simulated(inputs: dict[str, Path], tmp_path: Path, binary: str) -> None:
-    orders = [[0, 1, 2], [2, 1, 0], [1, 2, 0]]
-    timed = pd.DataFrame({"block_id": "a", "order": orders, "control": False, "random": [False, True, False]})
-    tables.write(timed.assign(cycles=1.0, even_cycles=1.0, odd_cycles=1.0), TIMINGS, tmp_path / "timings.parquet")
-    table = run(inputs, tmp_path / "out.parquet", schedules=[], timings=[tmp_path / "timings.parquet"])
-    assert [order.tolist() for order in table["order"]] == [[0, 1, 2], [2, 1, 0]]
 
 
 def test_without_llvm_mca_the_table_is_empty_and_says_so(

@@ -1,15 +1,16 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from learned_schedulers.blocks.methods.on_machine import guessing
 from learned_schedulers.blocks.processors.settings import Guessing
-from pipeline.lab import tables
+from pipeline.lab import chapters, tables
 from pipeline.processors.stages import learn_first_guess
 from pipeline.processors.tables import GUESS_HISTORY, MACHINE_INSTRUCTIONS
 from tests.blocks.methods.machines import table
-from tests.stages.test_learn_policy import inputs  # noqa: F401 - a fixture
+from tests.blocks.models.imitated import INSTRUCTIONS, block_tables
 
 pytestmark = pytest.mark.slow
 
@@ -19,7 +20,24 @@ SETTINGS = Guessing(
 ).model_dump_json()  # fmt: skip
 
 
-def learn(inputs: dict[str, Path], seed: int, out: Path) -> guessing.Weights:  # noqa: F811
+@pytest.fixture
+def inputs(tmp_path: Path) -> dict[str, Path]:
+    rng = np.random.default_rng(0)
+    chosen = [np.sort(rng.integers(len(INSTRUCTIONS), size=size)) for size in rng.integers(6, 12, 40)]
+    instructions, dags, distinct = block_tables(chosen)
+    assert distinct == sorted(INSTRUCTIONS), "rows of the machine's table are those of `encodings`"
+    orders = [np.arange(len(block), dtype=np.int16) for block in chosen]
+    files = {
+        "instructions": instructions.to_pandas(),
+        "dags": dags.to_pandas(),
+        "sets": pd.DataFrame({"block_id": instructions["block_id"].to_pylist(), "input_order": orders}),
+    }
+    for name, frame in files.items():
+        tables.write(frame, chapters.tables()[name], tmp_path / f"{name}.parquet")
+    return {name: tmp_path / f"{name}.parquet" for name in files}
+
+
+def learn(inputs: dict[str, Path], seed: int, out: Path) -> guessing.Weights:
     machines = []
     for name, retire_width in (("small", 0), ("other", 2)):
         machines.append(out.with_name(f"{name}.parquet"))
@@ -30,7 +48,7 @@ def learn(inputs: dict[str, Path], seed: int, out: Path) -> guessing.Weights:  #
 
 
 def test_weights_and_history_follow_from_the_seed(
-    inputs: dict[str, Path],  # noqa: F811
+    inputs: dict[str, Path],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:

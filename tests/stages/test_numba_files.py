@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.lab.stages import numba_files
-from pipeline.lab.trial.damage import flip
+from tests.trial.damage import flip
 
 
 @pytest.fixture

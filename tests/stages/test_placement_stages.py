@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from learned_schedulers.graphs.read import synthetic
-from pipeline.execution.chosen_schedules import best_schedules
-from pipeline.execution.stages import placed_schedules
-from pipeline.graph_sets.stages import expert_placements, placed_graphs
+from pipeline.graph_sets.stages import placed_graphs
 from pipeline.lab import places, tables
 from pipeline.lab.config.params import load
-from pipeline.lab.graph_table import FROZEN_PLACEMENTS, read_graphs, write_graphs
+from pipeline.lab.graph_table import FROZEN_PLACEMENTS, read_graphs
 from pipeline.lab.shared_tables import PLACEMENTS
 from pipeline.lab.wiring import ROOT
 from pipeline.placement.stages import (
@@ -92,24 +88,3 @@ def test_what_the_page_draws_is_the_schedule(graphs: Path, tmp_path: Path) -> No
     with pytest.raises(ValueError, match=r"no graph 'other forward'; shown\.graph may be one of light_squeeze"):
         unknown = json.dumps(shown | {"graph": "other forward"})
         placement_examples.main(unknown, MACHINES, graphs, outputs, operations, memory)
-
-
-def test_placed_schedules_can_be_executed(tmp_path: Path) -> None:
-    """Executed graphs bring their run times along; a stage makes experts' placements for them."""
-    graphs, experts = tmp_path / "graphs.parquet", tmp_path / "experts.parquet"
-    graph = synthetic.draw("layered", 12, np.random.default_rng(0), "drawn")
-    write_graphs(graphs, [replace(graph, layers=[f"block.{i // 4}" for i in range(12)])])
-    expert_placements.main(2, graphs, experts)
-    (graph,) = read_graphs(graphs)
-    machines = json.dumps({"device": None, "devices": 2, "links": {"nvlink": LINKS["nvlink"]}, "targets": ["nvlink"]})
-    schedules = []
-    for method, settings in {"go": {"method": "go", "evaluations": 40}, "expert": {"method": "expert"}}.items():
-        place = {"experiment": "e", "graph_set": "s", "method": method, "seed": 0}
-        placements = tmp_path / places.path("placements", **place)
-        place_graphs.main(json.dumps(settings), machines, 0, graphs, experts, placements)
-        schedules.append(tmp_path / places.path("graph_schedules", **place))
-        placed_schedules.main(placements, schedules[-1])
-    chosen = best_schedules(schedules, 10).set_index("method")
-    row = tables.read(PLACEMENTS, tmp_path / places.path("placements", **place)).iloc[0]
-    assert row["status"] == "ok" and chosen["placement"]["expert"].tolist() == row["placement"].tolist()
-    assert chosen["order"]["go"].shape == (12,) and chosen["graph_id"].unique().tolist() == [graph.graph_id]

@@ -20,22 +20,6 @@ MODELS = {
 }
 TABLES = {"dags/full": "1", "experiments/imitation/results#large": "2", "graphs/sets": "3"}
 SETTINGS = {"task": "imitation", "models": MODELS, "methods": {}}
-CEILING = {
-    **{"notion": "exact", "lengths": "5", "legal_orders": "all", "members": "blocks", "least": 2, "groups": 3},
-    **{"in_groups": 8, "total": 20, "alone": 12, "several_orders": 0.1, "majority": 0.9, "leave_one_out": 1 / 3},
-}
-ERROR = {
-    **{"block_id": f"{7:032x}", "n_instructions": 4, "category": "symmetric", "holds": ["symmetric", "other"]},
-    **{
-        "detail": "GCC later",
-        "also_gcc": "nowhere",
-        "slot": 2,
-        "gcc_instruction": "ret",
-        "predicted_instruction": "nop",
-    },
-    **{"gcc_order": "ret; nop", "predicted_order": "nop; ret", "confidence": 0.123456789},
-}
-SHARE = {"by": "category", "name": "symmetric", "n_blocks": 2, "share": 0.5, "low": 0.1, "high": 0.9, "n_holds": 2}
 
 
 @pytest.fixture(autouse=True)
@@ -109,27 +93,6 @@ def test_an_imitation_that_trains_no_network_is_published() -> None:
     assert frames["results"]["set"].tolist() == ["test_5", "test_5"]
 
 
-def test_what_bounds_imitators_is_published_under_a_name_of_its_own() -> None:
-    run = {"experiment": "imitation", "set": "test_4_40", "method": "large", "seed": 0}
-    paths = [table_at("ceiling", CEILING, experiment="imitation")]
-    paths += [table_at("errors", ERROR, **run), table_at("error_shares", SHARE, **run)]
-    frames = publishes("imitation_evidence", paths)
-    assert frames["results"].empty and frames["ceiling"]["leave_one_out"].tolist() == [0.333333]
-    (block,) = frames["wrong_blocks"].to_dict("records")
-    assert block["holds"] == "symmetric; other" and block["confidence"] == 0.123457
-    assert not {"gcc_order", "predicted_order"} & set(block)
-    assert (block["model"], block["set"], block["seed"]) == ("large", "test_4_40", "0")
-    assert frames["error_shares"]["model"].tolist() == ["large"]
-
-
-def test_errors_and_shares_of_different_runs_are_refused() -> None:
-    run = {"experiment": "imitation", "set": "test_4_40", "method": "large"}
-    paths = [table_at("errors", ERROR, **run, seed=0), table_at("error_shares", SHARE, **run, seed=1)]
-    with pytest.raises(ValueError, match="of different runs"):
-        publishes("imitation_evidence", paths)
-    assert not Path("published").exists()
-
-
 def test_what_running_the_code_says_is_published_in_short() -> None:
     frames = publishes(
         "dag_verification", [table_at("verification", verification()), table_at("sensitivity", sensitivity())]
@@ -148,8 +111,8 @@ def test_faults_name_the_file_and_nothing_is_written() -> None:
     weights = [Path(places.path("weights", experiment="imitation", dependencies="full", model="large", seed=0))]
     with pytest.raises(ValueError, match="trained on the set training: name its table"):
         publishes("imitation", [path], SETTINGS, weights=weights)
-    with pytest.raises(tables.TableError, match=r"twins\.parquet"):
-        publishes("imitation", [path, Path("data/experiments/imitation/twins.parquet")])
+    with pytest.raises(tables.TableError, match=r"parts\.parquet"):
+        publishes("imitation", [path, Path("data/experiments/imitation/parts.parquet")])
     assert not Path("published").exists()
 
 

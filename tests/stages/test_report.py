@@ -95,7 +95,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     (root / "out/figures").mkdir(parents=True)
     (root / "out/figures/of_yesterday.png").write_bytes(b"")
     (root / "claims.csv").write_text("claim,target,value,low,high,holds,source\nA claim,>= 0.2,,,,not measured,quick\n")
-    folders = [PUBLISHED / "ingest", PUBLISHED / "hardware"]
+    folders = [PUBLISHED / "ingest", PUBLISHED / "schedulers"]
     return run(root, root / "out", folders, claims=root / "claims.csv")
 
 
@@ -124,9 +124,9 @@ def test_results_csv_has_the_agreed_columns_and_every_row(written: dict[str, byt
     rows = pd.read_csv(tmp_path / "results.csv", dtype=dict.fromkeys(KEY, str))
     assert list(rows.columns) == RESULTS.schema.names and not rows.duplicated(KEY).any()
     assert (rows["experiment"] == "quick").sum() == len(made.reproduction())
-    assert set(rows["experiment"]) == {"quick", "residuals", "ingest", "hardware"}
-    old = published.load([PUBLISHED / "hardware"]).tables["results"]
-    mine = rows[rows["experiment"] == "hardware"]
+    assert set(rows["experiment"]) == {"quick", "residuals", "ingest", "schedulers"}
+    old = published.load([PUBLISHED / "schedulers"]).tables["results"]
+    mine = rows[rows["experiment"] == "schedulers"]
     np.testing.assert_array_equal(sorted(mine["value"]), sorted(old["value"]))  # published digits survive
     assert json.loads(written["metrics.json"])["quick"]["test_5"]["gcc"]["none"]["exact_match"] == tidy.rounded(1.0)
 
@@ -137,7 +137,7 @@ def test_same_tables_same_bytes(written: dict[str, bytes], tmp_path: Path, monke
     monkeypatch.setattr(report.build, "figures", lambda _: dict.fromkeys(names, lambda: None))
     monkeypatch.setattr(report, "render", lambda *_: b"")
     tree(tmp_path / "data")
-    again = run(tmp_path, tmp_path / "out", [PUBLISHED / "ingest", PUBLISHED / "hardware"])
+    again = run(tmp_path, tmp_path / "out", [PUBLISHED / "ingest", PUBLISHED / "schedulers"])
     pages = [name for name in again if name.endswith((".md", ".csv", ".json")) and name != "index.md"]  # it has claims
     assert len(pages) == 20 and all(written[name] == again[name] for name in pages)
 

@@ -26,7 +26,6 @@ class Budget:
     """What a method may spend on each block. The defaults are the least."""
 
     evaluations: int = 1  # orders that it times
-    states: int = 1  # beginnings of orders that it visits
     nodes: int = 1  # of a search tree that it visits
     seconds: float = 0.0  # deterministic: a solver's measure of its own work
 

@@ -4,7 +4,7 @@ It starts with stochastic search (search.py). If the lower bound does not prove 
 searches for an order of fewer cycles (on_machine/constraints.py), for the budget's `seconds` of its deterministic time
 for each block. The in-order model times the order that it finds, and search improves it. An order is proven optimal if
 the solution's `cycles` equal its `bound`. Because the machine chooses units in turn, it is possible that no order
-reaches CP-SAT's bound; then the question remains open (branch_and_bound answers it).
+reaches CP-SAT's bound; then the question remains open.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # torch is slow to import, and only networks need it
     from learned_schedulers.blocks.models.inputs import Bags
     from learned_schedulers.blocks.models.ordering_network import OrderingNetwork
 
-By = Literal["search", "policy", "learned", "list", "cp_sat", "imitator", "random_legal"]
+By = Literal["search", "learned", "list", "cp_sat", "imitator", "random_legal"]
 METHODS: tuple[By, ...] = get_args(By)
 WITHOUT_PROCESSOR: tuple[By, ...] = ("imitator", "random_legal")  # their orders are taken, faster or not
 MEASURED: tuple[By, ...] = tuple(by for by in METHODS if by != "random_legal")  # it is for tests, and makes code slower
@@ -34,7 +34,6 @@ IN_ORDER: tuple[Target, ...] = ("atom",)  # processors whose optimum CP-SAT can 
 _SETTINGS = {
     "search": {"method": "search", "walk": "annealing", "evaluations": 300},
     "list": {"method": "list_scheduling", "priority": "weighted_height"},
-    "policy": {"method": "policy"},
     "learned": {"method": "first_guess", "evaluations": 10},
     "cp_sat": {"method": "cp_sat", "evaluations": 300, "seconds": 1.0},
     "random_legal": {"method": "random_legal"},
@@ -52,11 +51,6 @@ class Batch(NamedTuple):
 Propose = Callable[[Batch, np.random.Generator], np.ndarray]  # orders (B, n) of a batch
 
 
-def policy_file(target: Target | str) -> Path:
-    """The shipped weights of the policy of a processor."""
-    return SHIPPED / f"policy_{target}.safetensors"
-
-
 def serves(by: By, target: Target) -> None:
     """Raise ValueError, which names a method that does, if a method does not serve a processor."""
     if by == "cp_sat" and target not in IN_ORDER:
@@ -71,11 +65,10 @@ class Classical:
 
     instructions = 1 << 16  # of a batch
 
-    def __init__(self, by: By, target: Target, weights: Path | None = None) -> None:
+    def __init__(self, by: By, weights: Path | None = None) -> None:
         self._entry = Entry.model_validate(_SETTINGS[by])
         self._budget = Budget.of(self._entry.settings)
-        shipped = {"policy": policy_file(target), "learned": GUESS}
-        self._weights = {"weights": weights or shipped[by]} if by in shipped else {}
+        self._weights = {"weights": weights or GUESS} if by == "learned" else {}
 
     def begin(self, codes: list[bytes]) -> Propose:
         """The proposer for the blocks of a call. codes: its distinct instructions, masked, for the imitator."""
@@ -123,4 +116,4 @@ def proposer(by: By, target: Target, weights: Path | None = None) -> Classical |
     if by == "imitator":
         return Imitator(weights or IMITATOR)
     serves(by, target)
-    return Classical(by, target, weights)
+    return Classical(by, weights)

@@ -14,7 +14,7 @@ Memory does not stall: by default, llvm-mca assumes that loads and stores never 
 
 The makespan is llvm-mca's count of cycles for a single pass: up to the last write-back, that cycle included.
 
-Deviations from llvm-mca (benchmarks/machine_agreement measures their effect): every result of an instruction comes
+Deviations from llvm-mca (the experiment `processor_agreement` has their effect): every result of an instruction comes
 after its full latency; fences do not delay loads and stores; no instruction may write back out of order.
 """
 

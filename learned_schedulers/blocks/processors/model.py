@@ -1,20 +1,15 @@
 """Cycles of orders on a processor, in order or out of order, by fast models that replace llvm-mca in a search.
 
-llvm-mca remains the judge of every published figure. benchmarks/machine_agreement measures how well the models agree
-with it (experiment `processor_agreement`).
+llvm-mca remains the judge of every published figure. The experiment `processor_agreement` (frozen) says how well
+the models agree with it.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from learned_schedulers.blocks.processors import in_order, out_of_order, packing
 from learned_schedulers.blocks.processors.costs import Processor
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Costs = in_order.Costs | packing.Costs
 
@@ -36,18 +31,3 @@ def makespans(costs: Costs, orders: np.ndarray) -> np.ndarray:
     if isinstance(costs, in_order.Costs):
         return in_order.simulate(costs, orders).makespan
     return out_of_order.simulate(costs, orders)
-
-
-def modelled(orders: pd.DataFrame, instructions: dict[str, np.ndarray], chip: Processor) -> dict[str, np.ndarray]:
-    """Cycles of a single pass on a fast model: block_id -> (K,), one for each of its K rows of `orders`.
-
-    instructions: block_id -> (n,) rows of the processor's table. A block with an instruction that the model does not
-    support is left out.
-    """
-    cycles = {}
-    for block, rows in orders.groupby("block_id", sort=True):
-        numbers = instructions[str(block)]
-        if chip.is_supported[numbers].all():
-            block_costs = costs(chip, numbers[None])
-            cycles[str(block)] = makespans(block_costs, np.array(rows["order"].tolist())[None])[0]
-    return cycles

@@ -17,7 +17,7 @@ It follows llvm-mca 19's default pipeline (`DispatchStage`, `Scheduler`, `Resour
 An operand is available with the result of its writer, or `advance` cycles earlier if it is read late. The units of
 groups are chosen by round robin (`units`). The makespan counts cycles up to the last retirement, that cycle included.
 
-Deviations (benchmarks/machine_agreement measures their effect):
+Deviations (the experiment `processor_agreement` has their effect):
 
 - Every result comes after the full latency of its instruction.
 - Fences delay nothing.

@@ -1,4 +1,4 @@
-"""Processors as targets of orders, the models of them that judge, and what a policy learns of them."""
+"""Processors as targets of orders, the models of them that judge, and what the first guess learns of them."""
 
 from __future__ import annotations
 
@@ -27,17 +27,6 @@ class Processor(Section):
         return Judge(cpu=self.cpu, iterations=1)
 
 
-class Rollouts(Section):
-    """Settings for learning the preference of a policy (blocks/methods/on_machine/rollouts.py)."""
-
-    training: str  # name of a set of blocks
-    blocks: Positive  # number of blocks drawn from that set by the seed
-    rollouts: Positive  # number for each ready instruction
-    rounds: Positive  # after the first round, rollouts follow the preference learned so far
-    randomness: Annotated[float, Field(ge=0, le=1)]  # share of random choices in rollouts after the first round
-    changes: Annotated[int, Field(ge=0)] = 0  # of the weights, tried one after another (on_machine/refinement.py)
-
-
 class Guessing(Section):
     """Settings for learning the first guess (blocks/methods/on_machine/guess_learning.py)."""
 
@@ -50,7 +39,6 @@ class Guessing(Section):
     rounds: Positive  # of trials; from the second one on, along the orders of the network so far
     moves: Positive  # random moves that improve the rest of the block behind each ready instruction
     randomness: Annotated[float, Field(ge=0, le=1)]  # share of random choices
-    without: list[str] = []  # features that it does not see, for ablations
     hidden: tuple[Positive, Positive]  # units of the two layers
     steps: Positive  # of the optimiser in each round
     batch: Positive  # slots of a step

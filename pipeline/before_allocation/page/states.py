@@ -1,4 +1,4 @@
-"""Forms of functions that were run from equal states (published by benchmarks/before_allocation/states.py)."""
+"""Forms of functions that were run from equal states (frozen)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What fusion saves on a GPU beside what the cost expects (published by benchmarks/xla_on_gpu.py)."""
+"""What fusion saves on a GPU beside what the cost expects (frozen)."""
 
 from __future__ import annotations
 

@@ -7,10 +7,7 @@ PAGE = Page(
     name="imitation",
     short="imitation",
     title="Imitating GCC on blocks of any length",
-    question=(
-        "How often does a network give GCC's order of 2 to 64 instructions, which changes helped, which bounds "
-        "hold for any network, and what do its wrong orders have in common?"
-    ),
+    question=("How often does a network give GCC's order of 2 to 64 instructions, and which changes helped?"),
     experiments=(
         "imitation",
         "imitation_second",
@@ -22,7 +19,7 @@ PAGE = Page(
         "imitation_evidence",
         "imitation_input",
     ),
-    sections=("comparison", "limits", "input"),
+    sections=("comparison",),
     answer=(
         Sentence(
             "imitation_5_exact",

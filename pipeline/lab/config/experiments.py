@@ -78,7 +78,6 @@ class OnBlocks(Experiment):
     """Orders of basic blocks."""
 
     in_report: ClassVar[bool] = True
-    judged_orders: ClassVar[str] = "schedules"  # table with the orders whose cycles judges count
     batch: ClassVar[int] = 8192  # instructions that are scheduled at once; 0: all
 
     def check(self, key: str, name: str, params: Params) -> None:

@@ -8,11 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from learned_schedulers.blocks.methods.on_machine import choice, guessing
-from learned_schedulers.blocks.methods.on_machine.preference import FEATURES
 from learned_schedulers.blocks.models import ordering_network
 from learned_schedulers.blocks.models.ordering_network import OrderingNetwork
 from learned_schedulers.blocks.order.methods import GUESS
@@ -190,13 +188,3 @@ def trainings(chosen: Mapping[str, pd.Series], shown: Sequence[Column]) -> Table
         for seed, row in sorted(chosen.items(), key=lambda pair: int(pair[0]))
     ]
     return table([*columns(seed="Seed"), *shown, *columns(shipped="Shipped")], seeds, right=1)
-
-
-def preferences(policies: Mapping[str, np.ndarray]) -> Table:
-    """Weights of the FEATURES, (F,), of each processor's policy."""
-    shown: list[Column] = [("Feature", of("feature")), *columns(number, **{name: name for name in policies})]
-    features = [
-        Line({"feature": feature} | {name: weights[k] for name, weights in policies.items()})
-        for k, feature in enumerate(FEATURES)
-    ]
-    return table(shown, features, right=1)

@@ -77,8 +77,6 @@ def weights_of(wildcards):
         mode = P.sets[wildcards.set].dependencies if isinstance(network.settings, Training) else "full"
         names = dict(experiment=network.experiment, model=network.model, seed=wildcards.seed)
         return path("weights", dependencies=mode, **names)
-    if getattr(entry.settings, "learning", None) is not None:
-        return path("policies").format(**wildcards)
     return entry.settings.shipped or []
 
 
@@ -122,10 +120,10 @@ rule schedule:
 
 
 def judged_by(wildcards):
-    """Schedules that a judge counts the cycles of: those for GCC or for its processor; none where all orders are in another table."""
+    """Schedules that a judge counts the cycles of: those for GCC or for its processor."""
     chosen, cpu = experiment_of(wildcards), P.judges[wildcards.judge].cpu
     targets = [t for t in chosen.targets if t == GCC or P.processors[t].cpu == cpu]
-    return [] if chosen.judged_orders != "schedules" else schedules(wildcards.experiment, set=[wildcards.set], target=targets)
+    return schedules(wildcards.experiment, set=[wildcards.set], target=targets)
 
 
 rule judge:
@@ -134,7 +132,6 @@ rule judge:
         blocks=of_set("blocks"),
         dags=of_set("dags"),
         schedules=judged_by,
-        timings=lambda w: path("timings", series=1) if experiment_of(w).judged_orders == "timings" else [],  # all series draw the same orders
     output:
         latency=path("latency"),
     params:
@@ -164,12 +161,6 @@ def proofs(wildcards):
     )
 
 
-def timed(kind):
-    """Tables of all series of an experiment on hardware, as an input function."""
-    series = lambda w: range(1, experiment_of(w).timing.series + 1)
-    return lambda w: expand(path(kind, experiment=w.experiment), set=experiment_of(w).sets, series=series(w))
-
-
 READ = {  # tables that numbers are of -> their files, as an input function
     "sets": lambda w: expand(path("sets"), set=experiment_of(w).sets),
     "dags": per_set("dags"),
@@ -179,8 +170,6 @@ READ = {  # tables that numbers are of -> their files, as an input function
     "confidence": lambda w: schedules(w.experiment, "confidence"),
     "latency": judged,
     "optima": proofs,
-    "timings": timed("timings"),
-    "timed_blocks": timed("timed_blocks"),
     "instructions": per_set("instructions"),
     "machine_instructions": lambda w: expand(path("machine_instructions", corpus="released"), machine=experiment_of(w).judges),
 }
@@ -193,7 +182,6 @@ rule evaluate:
     output:
         results=path("results"),
         parts=path("parts"),
-        outcomes=path("outcomes"),
     wildcard_constraints: experiment=of_task(OnBlocks)
     params:
         experiment="{experiment}",

@@ -12,18 +12,17 @@ from pipeline.lab import chapters, places, tables
 from pipeline.lab.config.intervals import Intervals
 from pipeline.lab.evaluation import task as task_of
 from pipeline.lab.inputs import Inputs
-from pipeline.lab.shared_tables import OUTCOMES, PARTS, RESULTS
+from pipeline.lab.shared_tables import PARTS, RESULTS
 from pipeline.lab.stages import options
 
 
 def main(
     experiment: options.Name,
-    task: Annotated[str, typer.Option(help="reproduction, imitation, processors or hardware.")],
+    task: Annotated[str, typer.Option(help="reproduction, imitation or processors.")],
     intervals: options.Intervals,
     read: options.Read,
     results: options.Out,
     parts: options.Out,
-    outcomes: options.SomeOut = None,
     judges: Annotated[str, typer.Option(help="JSON: name of a judge -> its settings.")] = "{}",
     dependencies: Annotated[str, typer.Option(help="JSON: set -> dependencies; full where it has no entry.")] = "{}",
 ) -> None:
@@ -36,5 +35,3 @@ def main(
     evaluation = task_of(task)(Inputs(experiment, section(Intervals, intervals), named_judges, modes, **paths))
     tables.write(evaluation.results, RESULTS, results)
     tables.write(evaluation.parts, PARTS, parts)
-    if outcomes is not None:
-        tables.write(evaluation.outcomes, OUTCOMES, outcomes)

@@ -12,7 +12,6 @@ from learned_schedulers.blocks.processors import llvm_mca, simulation
 from learned_schedulers.blocks.processors.settings import Judge
 from learned_schedulers.section import section
 from pipeline.corpus.tables import BLOCKS, DAGS
-from pipeline.hardware.tables import TIMINGS
 from pipeline.lab import tables
 from pipeline.lab.shared_tables import LATENCY, SCHEDULES
 from pipeline.lab.stages import options
@@ -25,15 +24,14 @@ def main(
     dags: options.Tables,
     latency: options.Out,
     schedules: options.SomeTables = None,
-    timings: options.SomeTables = None,
     threads: options.Threads = 1,
 ) -> None:
     """Simulate every distinct legal order of every block, and GCC's own order, with llvm-mca 19.
 
-    Of tables schedules the orders with status ok enter, of tables timings the random ones. Methods often agree: the
-    stage simulates an order once, for all of them. A block with an instruction that the model does not know is
-    `unsupported`, with NaN cycles and llvm-mca's message, and counts nowhere. Without llvm-mca 19 the table is empty,
-    a message says so, and the pipeline continues.
+    Of tables schedules the orders with status ok enter. Methods often agree: the stage simulates an order once, for
+    all of them. A block with an instruction that the model does not know is `unsupported`, with NaN cycles and
+    llvm-mca's message, and counts nowhere. Without llvm-mca 19 the table is empty, a message says so, and the pipeline
+    continues.
     """
     model = section(Judge, settings)
     binary = llvm_mca.find()
@@ -45,7 +43,7 @@ def main(
         )
         tables.write_rows([], LATENCY, latency)
         return
-    proposed = pd.concat(_proposed(schedules or [], timings or []))
+    proposed = pd.concat(_proposed(schedules or []))
     members = tables.of_blocks(proposed["block_id"])
     lengths = pd.concat([tables.read(DAGS, path, ["block_id", "n_instructions"], members) for path in dags])
     orders = simulation.distinct(
@@ -61,12 +59,9 @@ def main(
     print(f"{len(table)} orders judged by {judge}, {len(unsupported)} of them unsupported", file=sys.stderr)
 
 
-def _proposed(schedules: list[Path], timings: list[Path]) -> Iterator[pd.DataFrame]:
+def _proposed(schedules: list[Path]) -> Iterator[pd.DataFrame]:
     """Columns block_id, order, status, without the blocks that a method could not schedule."""
     yield pd.DataFrame(columns=["block_id", "order", "status"])
     for path in schedules:
         table = tables.read(SCHEDULES, path, ["block_id", "order", "status"])
         yield table[~table["status"].str.startswith("unsupported")]
-    for path in timings:
-        table = tables.read(TIMINGS, path, ["block_id", "order", "random"])
-        yield table.loc[table["random"], ["block_id", "order"]].assign(status="ok")

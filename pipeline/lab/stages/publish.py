@@ -18,11 +18,10 @@ from pipeline.lab.stages import options
 from pipeline.lab.stages.gather import gather
 
 _SINGLE = (  # published as they are
-    *("results", "parts", "ceiling", "twins", "audit", "timelines"),
+    *("results", "parts"),
     *("gantts", "memory_curves", "kept_points", "executed_points", "placed_operations", "fused_operations"),
 )
-_PLACED = ("history", "sweep", "outcomes")  # the names in their paths become columns
-_RUNS = ("errors", "error_shares")  # of one model, set and seed
+_PLACED = ("history", "sweep")  # the names in their paths become columns
 _SUMMARIES = chapters.modules("summaries")  # of tables that are too large to be published, by `summaries`
 _TRAININGS = {  # history of one training -> the published table of all trainings
     history: name
@@ -32,7 +31,6 @@ _TRAININGS = {  # history of one training -> the published table of all training
 KINDS = (
     *_SINGLE,
     *_PLACED,
-    *_RUNS,
     *(kind for module in _SUMMARIES for kind in module.KINDS),
     *_TRAININGS,
 )  # names of places.py
@@ -64,8 +62,6 @@ def main(
             frames[kind] = pd.concat([tables.read(every[kind], path) for path in paths], ignore_index=True)
         elif kind in _PLACED:
             frames[kind] = gather(every[kind], sorted(paths))[published.columns(every[kind])]
-    if by_kind.keys() & set(_RUNS):
-        frames |= _wrong_blocks(by_kind)
     for module in _SUMMARIES:
         if by_kind.keys() & set(module.KINDS):
             frames |= module.summaries(*(tables.read(every[kind], by_kind[kind][0]) for kind in module.KINDS))
@@ -79,16 +75,6 @@ def main(
         raise ValueError(f"the results are of {sorted(names)}, not of {experiment}: publish each under its own name")
     tables_now = {} if behaviour is None else behaviours.below(behaviours.read(behaviour), alike or [])
     published.write(out, frames, chosen, tables_now, [*measured, *(inputs or [])], weights or [])
-
-
-def _wrong_blocks(by_kind: Paths) -> dict[str, pd.DataFrame]:
-    runs = [{tuple(places.place(path, kind).values()) for path in by_kind[kind]} for kind in _RUNS]
-    if runs[0] != runs[1]:
-        raise ValueError("tables errors and error_shares are of different runs; name both of each run")
-    every = chapters.tables()
-    errors, shares = (gather(every[kind], sorted(by_kind[kind])).rename(columns={"method": "model"}) for kind in _RUNS)
-    frames = {"wrong_blocks": errors.assign(holds=errors["holds"].map("; ".join)), "error_shares": shares}
-    return {name: frame[published.columns(every[name])] for name, frame in frames.items()}
 
 
 def _sizes(experiment: str, models: dict[str, dict], weights: list[Path], inputs: list[Path]) -> pd.DataFrame:

@@ -10,14 +10,12 @@ from typing import Annotated, NamedTuple
 import pandas as pd
 import typer
 
-from learned_schedulers.blocks.methods.policy import load
-from learned_schedulers.blocks.order.methods import policy_file
 from learned_schedulers.files import replacing
 from learned_schedulers.graphs.methods.gflownet import Settings
 from learned_schedulers.learning.weights import DIGESTS, digests
 from pipeline.corpus.tables import SETS
 from pipeline.lab import chapters, places, tables
-from pipeline.lab.page.model_cards import SHIPPED, Shipped, card, preferences
+from pipeline.lab.page.model_cards import SHIPPED, Shipped, card
 from pipeline.lab.shared_tables import RESULTS
 from pipeline.lab.stages import options
 
@@ -31,13 +29,12 @@ def main(
     results: options.SomeTable = None,
     methods: Annotated[list[str] | None, typer.Option(help="That use it, for the card; default: its name.")] = None,
     training: Annotated[Path | None, typer.Option(help="Table sets, the blocks that it learned from.")] = None,
-    policies: Annotated[list[Path] | None, typer.Option(help="Weights of each processor's policy.")] = None,
     facts: Annotated[str, typer.Option(help="JSON of what else the card tells.")] = "{}",
     out: Annotated[Path | None, typer.Option(help="Folder for the weights and README.md.")] = None,
 ) -> None:
     """Copy the weights of the training that was best on the development set; write their digests and the card beside.
 
-    With `schedulers` go the policies of all processors. Raises ValueError for what cannot be shipped.
+    Raises ValueError for what cannot be shipped.
     """
     shipped = SHIPPED[kind]
     best = best_training(weights, history, shipped)
@@ -52,12 +49,7 @@ def main(
         rows = rows[rows["seed"] == next(iter(best.measurements))]
     if kind == "policy":
         more["most"] = Settings(method="gflownet").most_operations
-    by_target = {places.place(path, "policies")["target"]: path for path in policies or []}
-    if kind == "schedulers":
-        more["processors"] = list(by_target)
-        more["preferences"] = preferences({target: load(path) for target, path in by_target.items()})
     content = {shipped.file.name: best.weights.read_bytes()}
-    content |= {policy_file(target).name: path.read_bytes() for target, path in by_target.items()}
     size, listed = len(content[shipped.file.name]), digests(content)
     content[DIGESTS] = listed.encode()
     content["README.md"] = card(kind, network, size, best.measurements, rows, **more).encode()

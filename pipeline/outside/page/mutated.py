@@ -1,4 +1,4 @@
-"""Damaged files of instances: read, refused or wrong, by form (published by benchmarks/mutated_instances)."""
+"""Damaged files of instances: read, refused or wrong, by form (frozen)."""
 
 from __future__ import annotations
 

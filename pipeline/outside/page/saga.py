@@ -1,4 +1,4 @@
-"""SAGA's schedulers beside ours, and the graphs that are worst for ours (published by benchmarks/saga_peers)."""
+"""SAGA's schedulers beside ours, and the graphs that are worst for ours (frozen)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the gains of orders are true, once and in a loop, by llvm-mca (published by benchmarks/own_gains.py)."""
+"""Whether the gains of orders are true, once and in a loop, by llvm-mca (frozen)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generated programs in random legal orders: what was tried, and whether one differed (benchmarks/own_generated)."""
+"""Generated programs in random legal orders: what was tried, and whether one differed (frozen)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command as a user experiences it: blocks per second, start-up, lines, memory (benchmarks/own_speed.py)."""
+"""The command as a user experiences it: blocks per second, start-up, lines, memory (frozen)."""
 
 from __future__ import annotations
 

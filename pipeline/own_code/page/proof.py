@@ -1,7 +1,4 @@
-"""Ordered files put to the proof: blocks run in both orders, assembly debugged, mutated files.
-
-Published by benchmarks/own_blocks.py; of assembly and of damaged files before tests held them.
-"""
+"""Ordered files put to the proof: blocks run in both orders, assembly debugged, mutated files (frozen)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the orders are worth by llvm-mca, and what the order of memory costs (published by benchmarks/own_cycles.py)."""
+"""What the orders are worth by llvm-mca, and what the order of memory costs (frozen)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """FLOPs against hand calculation, a module beside its ONNX file, expected seconds beside measured ones.
 
-Published by benchmarks/own_models and benchmarks/own_model_times.py.
+Frozen, or published by benchmarks/own_model_times.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files of packages and torch modules: which are read, and which refused (published by benchmarks/own_models)."""
+"""Files of packages and torch modules: which are read, and which refused (frozen)."""
 
 from __future__ import annotations
 

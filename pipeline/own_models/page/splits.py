@@ -1,4 +1,4 @@
-"""Modules that run by random splits, beside themselves (published by benchmarks/split_modules)."""
+"""Modules that run by random splits, beside themselves (frozen)."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ PAGE = Page(
     title="Orders for a processor",
     question=(
         "Which scheduler needs the fewest cycles by a processor model, how long does it take, how well do the "
-        "fast models agree with llvm-mca, and do the results hold on real hardware?"
+        "fast models agree with llvm-mca, and did the results hold on real hardware?"
     ),
     experiments=(
         "first_guess",
@@ -23,6 +23,9 @@ PAGE = Page(
         "schedulers",
         "processor_agreement",
         "processor_deviations",
+        "hardware",
+        "hardware_znver4",
+        "hardware_zen4",
     ),
     sections=("guess", "cycles", "fresh", "agreement"),
     answer=(

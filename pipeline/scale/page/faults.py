@@ -1,4 +1,4 @@
-"""Faults injected into the pipeline, by kind and by how each run ended (published by benchmarks/faults)."""
+"""Faults injected into the pipeline, by kind and by how each run ended (frozen)."""
 
 from __future__ import annotations
 

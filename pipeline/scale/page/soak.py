@@ -1,4 +1,4 @@
-"""Hours of random work of the console command, by kind and by how the cases ended (published by benchmarks/soak)."""
+"""Hours of random work of the console command, by kind and by how the cases ended (frozen)."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_gccs_order_is_of_the_batch_that_it_was_told() -> None:
 
 
 def test_budgets_are_the_settings_of_the_same_names() -> None:
-    assert Budget.of(entry("branch_and_bound", evaluations=7, states=9).settings) == Budget(evaluations=7, states=9)
+    assert Budget.of(entry("cp_sat", evaluations=7, seconds=9.0).settings) == Budget(evaluations=7, seconds=9.0)
     assert Budget.of(entry("random_legal").settings) == Budget()
 
 

@@ -174,17 +174,6 @@ def test_drawn_processors_differ_and_order_legally(processor_in_order: bool) -> 
     assert len(kinds) >= 8 and {kind[1] for kind in kinds} == {True, False}
 
 
-def test_features_that_it_must_not_see_have_no_weight() -> None:
-    chip, rng = machine(), np.random.default_rng(0)
-    store, _, sample = imitated.corpus(40, shortest=10, longest=10)
-    blocks = courses(store, sample.rows, chip, 50, rng)
-    changed = LEARNING.model_copy(update={"without": ["tail", "gap"], "rounds": 1, "steps": 20})
-    weights, _ = learn(blocks, blocks, changed, 0)
-    unseen = [FEATURES.index(name) for name in changed.without]
-    assert (weights.first[unseen] == 0).all()
-    assert (np.delete(weights.first, unseen, axis=0) != 0).any(1).sum() > len(FEATURES) / 2
-
-
 def test_the_kernel_scores_as_the_network_does() -> None:
     torch.manual_seed(0)
     mean, deviation = torch.randn(len(FEATURES)), torch.rand(len(FEATURES)) + 0.5

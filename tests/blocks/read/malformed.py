@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.lab.trial.damaged_code import BOUNDARY_VALUES, Rng, pick
 from tests.blocks.read.conftest import build
+from tests.trial.damaged_code import BOUNDARY_VALUES, Rng, pick
 
 TINY = Path(__file__).parents[2] / "tiny"
 _SECTION_HEADER = 64

@@ -23,8 +23,8 @@ from learned_schedulers.blocks.read.document import CodeBlock, Document, Fault
 from learned_schedulers.blocks.read.lines import code_of, with_code
 from learned_schedulers.blocks.read.reorder import reordered
 from learned_schedulers.blocks.read.unreadable import Unreadable
-from pipeline.lab.trial.damaged_code import SUFFIXES
 from tests.blocks.read import moved_code
+from tests.trial.damaged_code import SUFFIXES
 
 _LINES = 64  # of a piece
 Orders = dict[int, list[int]]

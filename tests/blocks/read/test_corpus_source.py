@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from pipeline.corpus.every_format import Ingestion
-from pipeline.lab.trial.damaged_code import SUFFIXES, sound_files
 from tests.blocks.read.corpora import corpus
+from tests.trial.damaged_code import SUFFIXES, sound_files
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="GCC is not installed")
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from learned_schedulers.blocks.read import intel_text
 from learned_schedulers.blocks.read.intel_text import assembled
 from learned_schedulers.blocks.read.unreadable import Unreadable
-from pipeline.lab.trial.disassembly import by_dynamorio, by_objdump, plain
 from tests.blocks.real import table
+from tests.trial.disassembly import by_dynamorio, by_objdump, plain
 
 pytestmark = pytest.mark.skipif(shutil.which("as") is None, reason="GNU as is not installed")
 

@@ -15,8 +15,8 @@ from learned_schedulers.blocks.read import ithemal_data
 from learned_schedulers.blocks.read.ithemal_data import lines
 from learned_schedulers.blocks.read.lines import Unconverted
 from learned_schedulers.blocks.read.unreadable import Unreadable
-from pipeline.lab.trial.disassembly import by_dynamorio, plain
 from tests.blocks.real import table
+from tests.trial.disassembly import by_dynamorio, plain
 
 pytestmark = pytest.mark.skipif(shutil.which("as") is None, reason="GNU as is not installed")
 XML = "<block><instr><opcode>214</opcode><srcs><src>8</src></srcs><dsts><dst>1</dst></dsts></instr></block>"

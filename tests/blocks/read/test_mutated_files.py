@@ -14,10 +14,10 @@ from learned_schedulers.blocks.order.matching import Order
 from learned_schedulers.blocks.read import reading
 from learned_schedulers.blocks.read.document import Fault
 from learned_schedulers.blocks.read.unreadable import Unreadable
-from pipeline.lab.trial.damaged_code import SUFFIXES, inputs, sound_files
 from tests import damaged
 from tests.blocks.read import ordered_files
 from tests.blocks.read.ordered_files import Reader, check_sound
+from tests.trial.damaged_code import SUFFIXES, inputs, sound_files
 
 pytestmark = [pytest.mark.skipif(shutil.which("gcc") is None, reason="GCC is not installed"), pytest.mark.slow]
 

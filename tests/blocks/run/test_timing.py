@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 from iced_x86 import Decoder, Mnemonic
 
@@ -17,8 +16,6 @@ from learned_schedulers.blocks.run.roles import roles
 from learned_schedulers.blocks.run.timed_code import clock, fenced, timed
 from learned_schedulers.blocks.run.timing import Lost, Timing, start_state, time_orders
 from learned_schedulers.blocks.run.timing_settings import TimingSettings
-from pipeline.hardware.tables import TIMINGS
-from pipeline.hardware.timing_batch import Block, execute
 
 SETTINGS = TimingSettings(
     seed=5, blocks=9, random_orders=6, copies=20, rounds=5, trials=6, states=8
@@ -135,31 +132,3 @@ def _counting() -> bytes:
     end_note = HOME - layout.NOTES_BELOW + layout.END
     instruction = assemble("incq 0x1000(%rip)").code  # seven bytes
     return instruction[:3] + (end_note - HOME - len(instruction)).to_bytes(4, "little", signed=True)
-
-
-def block(number: int, text: str, edges: list[tuple[int, int]], *scheduled: Order) -> Block:
-    code = assemble(text).code
-    before, after = (np.array([edge[side] for edge in edges], np.intp) for side in (0, 1))
-    return Block(f"{number:032x}", code, 0x401230, before, after, text.count("\n") + 1, frozenset(scheduled))
-
-
-def test_tables_have_every_block_and_every_order_once_but_gccs(native: Native) -> None:
-    blocks = [
-        block(1, "mov $1, %eax\n mov $2, %ecx\n nop\n add %eax, %ecx", [(0, 3), (1, 3)], (1, 0, 2, 3), (0, 1, 2, 3)),
-        block(2, "mov $1, %eax\n syscall", []),
-        block(3, "mov $1, %eax\n mov $2, %ecx", [], (1, 0)),
-    ]  # fmt: skip
-    timings, timed_blocks = execute(native, blocks, SETTINGS)
-    assert list(timed_blocks["reason"] != "") == [False, True, False]
-    assert "system call" in timed_blocks["reason"][1] and timed_blocks["processor"].nunique() == 1
-    assert set(timings["block_id"]) == {blocks[0].block_id, blocks[2].block_id}
-    for example in (blocks[0], blocks[2]):
-        rows = timings[timings["block_id"] == example.block_id]
-        gcc = tuple(range(example.n_instructions))
-        orders = [tuple(order) for order in rows["order"]]
-        assert orders[:2] == [gcc, gcc] and list(rows["control"]) == [False, True] + [False] * (len(rows) - 2)
-        assert len(set(orders[1:])) == len(orders) - 1 and example.scheduled <= set(orders)
-        assert (rows["random"].to_numpy()[2:] | [order in example.scheduled for order in orders[2:]]).all()
-        fewest = rows[["even_cycles", "odd_cycles"]].min(axis=1)
-        pd.testing.assert_series_equal(rows["cycles"], fewest, check_names=False)
-    assert list(timings.columns) == TIMINGS.schema.names

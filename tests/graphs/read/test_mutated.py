@@ -14,8 +14,8 @@ import pytest
 from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.methods.rules.listing import by_critical_path
 from learned_schedulers.graphs.plans.sources import on_devices, read_file
-from pipeline.lab.trial import damaged_models
 from tests import damaged
+from tests.trial import damaged_models
 
 _ROUNDING = 1e-9
 

@@ -13,7 +13,7 @@ import pytest
 
 from learned_schedulers.graphs.read.onnx_files import OnnxError, read_onnx, read_with_names
 from pipeline.graph_sets import exported
-from pipeline.lab.trial import damaged_models
+from tests.trial import damaged_models
 
 FLOAT = 1
 NAMES = ("conv", "relu", "gemm", "product", "split", "join", "softmax")

@@ -150,9 +150,6 @@ def _fit(
 ) -> tuple[Perceptron, list[Row]]:
     deviation = np.maximum(trials.features.std(0), np.float32(1e-3))
     mean = trials.features.mean(0)
-    hidden_features = [FEATURES.index(name) for name in settings.without]
-    deviation[hidden_features] = np.inf  # so that they have no weight
-    mean[hidden_features] = 0.0
     scaled = torch.from_numpy(((trials.features - mean) / deviation).clip(-_FURTHEST, _FURTHEST))
     regret = torch.from_numpy(trials.regret).clamp(max=_MOST_REGRET)
     first = np.searchsorted(trials.step, np.arange(trials.step[-1] + 2))

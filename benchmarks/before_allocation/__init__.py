@@ -1,1 +1,0 @@
-"""Functions of real projects, and of a generator, that are measured before registers are allocated."""

@@ -1,1 +1,0 @@
-"""The frozen blocks of the library's benchmark: C text of nine families, compiled by GCC, cut into blocks."""

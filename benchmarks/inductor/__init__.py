@@ -1,1 +1,0 @@
-"""TorchInductor with fusion decided from outside: proposals, measurements, numbers."""

@@ -1,1 +1,0 @@
-"""Fast processor models beside llvm-mca: `python -m benchmarks.machine_agreement --help`."""

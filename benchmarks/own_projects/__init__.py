@@ -1,1 +1,0 @@
-"""Whole projects built through `learned-schedulers cc`, each with its own suite."""

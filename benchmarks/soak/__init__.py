@@ -1,1 +1,0 @@
-"""The console command under random work of all verbs, for hours: every answer is checked by independent means."""
