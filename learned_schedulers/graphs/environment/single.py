@@ -83,9 +83,10 @@ class ScheduleEnv(gymnasium.Env[dict[str, Any], Any]):
             reason = self._reason(operation, device)
             raise ValueError(f"operation {operation} cannot be added to device {device}: {reason}")
         self._chosen[:, 0] = operation, device
+        operations, devices_chosen = self._chosen
         arrays = states.arrays  # Environment.step makes tensors, which takes several times as long as a single schedule
-        by_start = self.sequence == "by_start"
-        add(0, 1, arrays.actions, *self._chosen, self._start, states.problem_arrays, arrays, by_start)
+        graph, by_start = states.problem_arrays, self.sequence == "by_start"
+        add(0, 1, arrays.actions, operations, devices_chosen, self._start, graph, arrays, by_start)
         self._added += 1
         observation, details = self._observed()
         if self._added < len(self.problem):
