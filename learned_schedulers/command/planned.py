@@ -19,9 +19,18 @@ def tell_assumptions(model: str, source: Source) -> None:
 
 
 def planned(
-    model: str, problem: Problem, source: Source, seed: int, moves: int | None, by: By
+    model: str,
+    problem: Problem,
+    source: Source,
+    seed: int,
+    moves: int | None,
+    by: By,
+    option: str = "--devices",
 ) -> tuple[Trial, Timeline]:
-    """The best schedule of all methods, which are printed. Raises ValueError if none fits the memory."""
+    """The best schedule of all methods, which are printed. Raises ValueError if none fits the memory.
+
+    option: of the command, for the number of devices.
+    """
     try:
         check_fits(problem, source.names, source.groups)
         results = trials(problem, seed, source.groups, moves, by)
@@ -34,5 +43,5 @@ def planned(
     print(summary.methods_text(problem, results, best))
     print()
     print(summary.devices_text(problem, best.order, best.placement, times))
-    print(summary.places_text(best.placement, problem.devices, source.names))
+    print(summary.places_text(best.placement, problem.devices, source.names, option))
     return best, times

@@ -87,7 +87,7 @@ def main(
         tell_assumptions(module, source)
         problem = _on_streams(source, kind, streams, tf32)
         print(_head(module, problem, kind), flush=True)
-        best, _ = planned(module, problem, source, seed, moves, by)
+        best, _ = planned(module, problem, source, seed, moves, by, "--streams")
         assert best.order is not None and best.placement is not None
         turns = timed_on_streams(trace, operations, problem.parents, best.order, best.placement, _tell)
         alone = float(problem.seconds.sum())
