@@ -2,8 +2,8 @@
 
 - `simulator`: random valid schedules of a graph that are simulated in a second, by its number of operations, and the
   exponent of the growth (slope of seconds per schedule over operations, both logarithms; edges grow with operations);
-- `environment`: whole schedules of a layered graph, built by random allowed actions: a batch with torch, compiled, or
-  one at a time by gymnasium. A step adds one operation to one schedule;
+- `environment`: whole schedules of a layered graph, built by random allowed actions: a batch, or one at a
+  time by gymnasium. A step adds one operation to one schedule;
 - `sampling`: 1,000 schedules of a graph, drawn by a GFlowNet that is not trained (the work is the same) on two cores;
   and the first schedules in a new process, where nothing is compiled yet;
 - `placing`: whole graphs of `placement_small`, placed by methods that learn from one graph;
@@ -38,7 +38,6 @@ from learned_schedulers.graphs.devices.completion import Completion
 from learned_schedulers.graphs.devices.limits import limited
 from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.environment.batched import Environment, Sequence
-from learned_schedulers.graphs.environment.compiled import CompiledEnvironment
 from learned_schedulers.graphs.environment.single import ScheduleEnv
 from learned_schedulers.graphs.method_settings import graph_entry
 from learned_schedulers.graphs.methods import Budget, make
@@ -100,18 +99,17 @@ def environment(rounds: int, batch: int = 1000, singles: int = 50, operations: i
     generator, rng = torch.Generator().manual_seed(0), np.random.default_rng(0)
     work: dict[tuple[str, Sequence], Callable[[], object]] = {}
 
-    def batches(kind: type[Environment], sequence: Sequence, threads: int) -> object:
+    def batches(sequence: Sequence, threads: int) -> object:
         numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
-        return build_batch(kind(problem, batch, sequence), generator)
+        return build_batch(Environment(problem, batch, sequence), generator)
 
     def one_at_a_time(sequence: Sequence) -> object:
         alone = ScheduleEnv(problem, sequence)
         return [build_one(alone, rng) for _ in range(singles)]
 
     for sequence in get_args(Sequence):
-        work["batched", sequence] = partial(batches, Environment, sequence, 1)
-        work["compiled", sequence] = partial(batches, CompiledEnvironment, sequence, 1)
-        work["compiled_on_two", sequence] = partial(batches, CompiledEnvironment, sequence, 2)
+        work["compiled", sequence] = partial(batches, sequence, 1)
+        work["compiled_on_two", sequence] = partial(batches, sequence, 2)
         work["single", sequence] = partial(one_at_a_time, sequence)
     steps = {key: (singles if key[0] == "single" else batch) * operations for key in work}
     speeds = {key: steps[key] / seconds for key, seconds in in_turns(work, rounds).items()}

@@ -17,7 +17,8 @@ import pytest
 
 from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.methods.rules.listing import by_critical_path
-from learned_schedulers.graphs.plans.sources import on_devices, read_file
+from learned_schedulers.graphs.plans.model_files import read_file
+from learned_schedulers.graphs.plans.sources import on_devices
 from learned_schedulers.projects import methods
 from learned_schedulers.projects.method_settings import project_entry
 from learned_schedulers.projects.read.best_known import read_best_known

@@ -10,18 +10,17 @@ import torch
 
 from benchmarks.speed import build_batch, build_one, layered
 from learned_schedulers.graphs.environment.batched import Environment
-from learned_schedulers.graphs.environment.compiled import CompiledEnvironment
 from learned_schedulers.graphs.environment.single import ScheduleEnv
 
-WAYS = ("gymnasium", "gymnasium_vector", "torch", "numba")
+WAYS = ("gymnasium", "gymnasium_vector", "numba")
 BATCH, VECTOR = 4096, 16
 
 
 def make(way: str) -> tuple[Callable[[], None], int]:
     """A function that builds some schedules to their ends, and the number of steps of single environments in it.
 
-    There is no way by NumPy or jax: the effect of an action is a loop over the operation's readers, which differs
-    between graphs. Raises ValueError for an unknown way.
+    There is no way by NumPy, torch or jax: the effect of an action is a loop over the operation's readers, which
+    differs between graphs. Raises ValueError for an unknown way.
     """
     problem = layered(50)
     rng, generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
@@ -30,9 +29,8 @@ def make(way: str) -> tuple[Callable[[], None], int]:
         return lambda: _nothing(build_one(environment, rng)), len(problem)
     if way == "gymnasium_vector":
         return _vector(problem, rng), len(problem) * VECTOR
-    if way in ("torch", "numba"):
-        kind = Environment if way == "torch" else CompiledEnvironment
-        return lambda: _nothing(build_batch(kind(problem, BATCH), generator)), len(problem) * BATCH
+    if way == "numba":
+        return lambda: _nothing(build_batch(Environment(problem, BATCH), generator)), len(problem) * BATCH
     raise ValueError(f"no way {way!r}; there are {', '.join(WAYS)}")
 
 

@@ -16,10 +16,9 @@ import numpy as np
 
 from learned_schedulers.bench.kinds import FAILED, REFUSED, UNFIT, Status, Verdict
 from learned_schedulers.graphs.devices import judging, targets
-from learned_schedulers.graphs.devices.counted import CountedTarget
 from learned_schedulers.graphs.devices.limits import limited
 from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, DeviceName, GraphTarget, Link
-from learned_schedulers.graphs.devices.targets import Target
+from learned_schedulers.graphs.devices.targets import CountedTarget, Target
 from learned_schedulers.graphs.method_settings import GraphMethodSettings, Sight, graph_entry
 from learned_schedulers.graphs.methods import UNSUPPORTED, Budget, Proposals, make
 from learned_schedulers.graphs.methods.rules.checking import faults

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from learned_schedulers.files import printable
+from learned_schedulers.files import printable, replacing
 from learned_schedulers.graphs.devices.timeline import Timeline, timeline
 from learned_schedulers.graphs.methods.rules.repair import fits
 from learned_schedulers.graphs.plans import summary
@@ -41,7 +41,18 @@ def note_on_step(kinds: Sequence[str]) -> str:
     return f"note: PlacedModule takes the split of a forward pass, which is written without --training{random}"
 
 
-def content(
+def write(
+    files: Mapping[str, Path], problem: Problem, source: Source, best: Trial, times: Timeline, heading: str
+) -> None:
+    """Write all files, after the content of each is there."""
+    contents = {name: _content(name, problem, source, best, times, heading, path) for name, path in files.items()}
+    for name, path in files.items():
+        with replacing(path, follow=True) as temporary:
+            temporary.write_bytes(contents[name])
+        print(f"{name}: {path}")
+
+
+def _content(
     name: str, problem: Problem, source: Source, best: Trial, times: Timeline, heading: str, path: Path
 ) -> bytes:
     """Content of an output file."""

@@ -23,12 +23,13 @@ VERBS = (
     "check",
     "explain",
     "graph",
+    "run",
     "split",
     "project",
     "compare",
     "conform",
 )  # files of this folder, as --help lists them
-_OF_GRAPHS = ("graph", "split", "compare", "conform")  # verbs that need the whole extra of this name
+_OF_GRAPHS = ("graph", "run", "split", "compare", "conform")  # verbs that need the whole extra of this name
 # Packages that the light installation lacks -> the extra of pyproject.toml that has them, and what they are used with.
 _EXTRAS = {
     "torch": "learn",

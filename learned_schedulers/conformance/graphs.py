@@ -14,8 +14,7 @@ import numpy as np
 from learned_schedulers.conformance.failures import Failure, Raised
 from learned_schedulers.conformance.graph_problems import WIDE, optima, problems, small, tight
 from learned_schedulers.graphs.devices import targets
-from learned_schedulers.graphs.devices.counted import CountedTarget
-from learned_schedulers.graphs.devices.targets import Target
+from learned_schedulers.graphs.devices.targets import CountedTarget, Target
 from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import UNSUPPORTED, Budget, Method, Proposals
 from learned_schedulers.graphs.methods.rules.checking import ROUNDING, faults

@@ -8,9 +8,10 @@ if TYPE_CHECKING:
     from learned_schedulers.graphs.devices.evaluation import Evaluated, evaluated
     from learned_schedulers.graphs.devices.timeline import Timeline, timeline
     from learned_schedulers.graphs.plans.best import Trial, chosen, trials
+    from learned_schedulers.graphs.plans.model_files import read_file
     from learned_schedulers.graphs.plans.module_export import export_module
     from learned_schedulers.graphs.plans.placed_module import PlacedModule
-    from learned_schedulers.graphs.plans.sources import Source, on_devices, read_file
+    from learned_schedulers.graphs.plans.sources import Source, on_devices
     from learned_schedulers.graphs.plans.splits.judging_splits import broken, cost, loads
     from learned_schedulers.graphs.plans.splits.programme import least
     from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
@@ -53,7 +54,8 @@ offer(
         "plans.best": "Trial chosen trials",
         "plans.placed_module": "PlacedModule",
         "plans.module_export": "export_module",
-        "plans.sources": "Source on_devices read_file",
+        "plans.model_files": "read_file",
+        "plans.sources": "Source on_devices",
         "plans.splits.judging_splits": "broken cost loads",
         "plans.splits.programme": "least",
         "problems.problem": "Edges Problem Transfers",

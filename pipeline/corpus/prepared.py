@@ -35,6 +35,7 @@ def sources(statistics: pd.DataFrame, compilers: pd.DataFrame) -> pd.DataFrame:
     """A row for each source of table `corpus`, and one for all: its compilers and numbers, some of them per block."""
     of_programs = (statistics["bin"] == "") & (statistics["program"] != "") & (statistics["dependencies"] == "full")
     wide = statistics[of_programs].pivot(index=["source", "program"], columns="statistic", values="value")
+    wide = wide.reindex(columns=wide.columns.union(["inexact_orders"]), fill_value=0)  # a small corpus has none
     wide = wide.assign(programs=1).groupby("source").sum()
     wide = pd.concat([wide, wide.sum().to_frame("all").T]).rename_axis("source") if len(wide) > 1 else wide
     names = compilers.groupby("source")["compiler"].agg(lambda every: sorted({*"; ".join(every).split("; ")}))

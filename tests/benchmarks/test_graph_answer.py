@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.graph_answer import seconds_of, workload
-from learned_schedulers.graphs.plans.sources import on_devices, read_file
+from learned_schedulers.graphs.plans.model_files import read_file
+from learned_schedulers.graphs.plans.sources import on_devices
 
 
 @pytest.mark.parametrize("family", ["layered", "erdos_renyi", "barabasi_albert"])

@@ -14,10 +14,11 @@ import onnx
 import pytest
 from typer.testing import CliRunner, Result
 
-from learned_schedulers.command import graph as verb
+from learned_schedulers.command import planned
 from learned_schedulers.command.main import app
 from learned_schedulers.graphs.devices.simulator import makespans
-from learned_schedulers.graphs.plans.sources import on_devices, read_file
+from learned_schedulers.graphs.plans.model_files import read_file
+from learned_schedulers.graphs.plans.sources import on_devices
 from learned_schedulers.graphs.read.workloads import read_split, read_workload
 from tests.graphs.read.test_workloads import FILES, content, edge, node
 
@@ -152,7 +153,6 @@ def test_options_of_modules_alone(modules: Path) -> None:
     )
     assert "mine.onnx: --costs: for module:Class alone" in refused("mine.onnx", "--costs", "costs.json")
     assert "--tf32: the data sheet of the v100 has no tf32" in refused(*words, "--tf32")
-    assert "leave out --loss" in refused(*words, "--training", "--loss", "sum", "--fuse")
 
 
 def test_inputs_count_as_memory_and_the_memory_that_is_given_is_told(modules: Path) -> None:
@@ -166,7 +166,7 @@ def test_inputs_count_as_memory_and_the_memory_that_is_given_is_told(modules: Pa
 
 
 def test_what_one_device_cannot_hold_is_refused_before_any_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verb, "trials", lambda *_: pytest.fail("a search"))
+    monkeypatch.setattr(planned, "trials", lambda *_: pytest.fail("a search"))
     assert "needs 0.750378 GB for its inputs, result and weights" in refused(FILES / "bert_l-3_inference.json")
 
 

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 import typer
 from typer.testing import CliRunner
 
@@ -27,6 +28,7 @@ OUTPUTS = {  # what an example leaves in the folder, beside what its lines name 
     "graph": "chart.png",
     "order": "g.o",
     "project": None,
+    "run": None,
     "split": "split.json",
 }
 PRINTED = {  # what an example prints
@@ -38,6 +40,7 @@ PRINTED = {  # what an example prints
     "graph": "<- chosen",
     "order": "3 blocks, 1 changed",
     "project": "optimal",
+    "run": "The plan is right",
     "split": "largest load",
 }
 
@@ -71,6 +74,8 @@ def test_help_ends_with_an_example(verb: str) -> None:
 def test_the_example_works_as_it_stands(verb: str, tmp_path: Path) -> None:
     if "gcc" in blocks(verb)[0] and shutil.which("gcc") is None:
         pytest.skip("gcc is not installed")
+    if verb == "run" and not torch.cuda.is_available():
+        pytest.skip("there is no GPU of CUDA")
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     environment |= {"XDG_CACHE_HOME": str(tmp_path / "cache"), "LEARNED_SCHEDULERS_CACHE": str(tmp_path / "cache")}
     folder = tmp_path / "empty"

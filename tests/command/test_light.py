@@ -85,7 +85,7 @@ def test_help_lists_all_verbs_and_imports_none(tmp_path: Path) -> None:
         "import sys; from learned_schedulers.command.main import app, VERBS; app(['--help'], standalone_mode=False)\n"
     )
     script += "assert not [verb for verb in VERBS if f'learned_schedulers.command.{verb}' in sys.modules]\n"
-    script += "assert len(VERBS) == 9\n"
+    script += "assert len(VERBS) == 10\n"
     script += "assert 'numpy' not in sys.modules"
     answer = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr

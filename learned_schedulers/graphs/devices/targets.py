@@ -7,7 +7,7 @@ publish their strengths; frozen ones are those at which list scheduling loses as
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -91,3 +91,22 @@ def transfers_over(link: Link) -> Transfers:
 
 def _unit(problem: Problem) -> float:
     return float(problem.seconds.mean()) if len(problem) else 0.0
+
+
+@dataclass(frozen=True)
+class CountedTarget(Target):
+    """A target that counts the schedules that a method has it simulate.
+
+    What a method computes by code of its own, from `draws` or `mean`, is not counted.
+    """
+
+    _counts: list[int] = field(default_factory=list, compare=False, repr=False)
+
+    @property
+    def simulated(self) -> int:
+        """Schedules so far."""
+        return sum(self._counts)
+
+    def seconds(self, orders: np.ndarray, placements: np.ndarray) -> np.ndarray:
+        self._counts.append(len(orders))
+        return super().seconds(orders, placements)

@@ -1,7 +1,6 @@
 """A gymnasium environment for any agent: one schedule of a computation graph, built operation by operation.
 
-`batched.py` defines the states and actions. This module implements them again in plain Python and NumPy; tests compare
-the batched environment with it.
+`batched.py` defines the states and actions.
 """
 
 from __future__ import annotations
@@ -10,9 +9,10 @@ from typing import Any, get_args
 
 import gymnasium
 import numpy as np
+import torch
 from gymnasium import spaces
 
-from learned_schedulers.graphs.environment.batched import Sequence
+from learned_schedulers.graphs.environment.batched import Environment, Sequence, add
 from learned_schedulers.graphs.problems.problem import Problem
 
 Observation = dict[str, np.ndarray]
@@ -42,15 +42,8 @@ class ScheduleEnv(gymnasium.Env[dict[str, Any], Any]):
         if sequence not in get_args(Sequence):
             raise ValueError(f"no sequence {sequence!r}; the sequences are {', '.join(get_args(Sequence))}")
         self.problem, self.sequence = problem, sequence
-        self._seconds: list[float] = problem.seconds.tolist()
-        self._work = float(problem.seconds.sum())
-        self._delays: list[float] = problem.delays.tolist()
-        self._children, self._parents = (
-            [part.tolist() for part in np.split(edges.targets, edges.offsets[1:-1])]
-            for edges in (problem.children, problem.parents)
-        )
         # The longest path to an arrival contains each operation at most once, with its delay at most once.
-        latest = (self._work + sum(self._delays)) * _ROUNDING
+        latest = float(problem.seconds.sum() + problem.delays.sum()) * _ROUNDING
         self.action_space = spaces.Discrete(n * m)
         self.observation_space = spaces.Dict(
             {
@@ -66,14 +59,10 @@ class ScheduleEnv(gymnasium.Env[dict[str, Any], Any]):
         self._begin()
 
     def _begin(self) -> None:
-        n, m = len(self.problem), self.problem.devices
-        self._placement, self._ends = np.full(n, -1), np.full(n, -1.0)
-        self._arrivals, self._free, self._last = np.zeros((n, m)), np.zeros(m), np.full(m, -1)
-        self._waiting = [len(parents) for parents in self._parents]  # unscheduled parents of each operation
-        self._ready = {i for i in range(n) if not self._waiting[i]}  # unscheduled, but all parents are scheduled
-        self._used = 0  # number of devices with an operation, which have the lowest numbers
-        self._now, self._added = 0.0, -1  # start and number of the operation added last
-        self._mask = self._allowed()
+        self._states = Environment(self.problem, 1, self.sequence)
+        self._added = 0  # number of operations
+        self._chosen, self._start = np.array([[-1], [-1]]), np.zeros(1)  # the last action, and its start
+        self._mask = self._states.actions.numpy().reshape(-1)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -81,84 +70,59 @@ class ScheduleEnv(gymnasium.Env[dict[str, Any], Any]):
         """Start with an empty schedule; there are no options."""
         super().reset(seed=seed)
         self._begin()
-        return self._observation(), self._details()
+        return self._observed()
 
     def step(self, action: int | np.integer) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Add an operation to a device: it starts once the device is free and all results that it needs are there."""
+        states, devices = self._states, self.problem.devices
         if action not in self.action_space:
-            raise ValueError(
-                f"no action {action}; an action is operation * devices + device, less than {len(self._mask)}"
-            )
-        operation, device = divmod(int(action), self.problem.devices)
+            count = len(self.problem) * devices
+            raise ValueError(f"no action {action}; an action is operation * devices + device, less than {count}")
+        operation, device = divmod(int(action), devices)
         if not self._mask[action]:
-            raise ValueError(
-                f"operation {operation} cannot be added to device {device}: {self._reason(operation, device)}"
-            )
-        start = self._start(operation, device)
-        end = start + self._seconds[operation]
-        self._used += int(self._last[device] < 0)
-        self._placement[operation], self._ends[operation] = device, end
-        self._free[device], self._last[device] = end, operation
-        self._now, self._added = start, operation
-        self._ready.remove(operation)
-        arrivals = np.full(self.problem.devices, end + self._delays[operation])
-        arrivals[device] = end
-        for child in self._children[operation]:
-            np.maximum(self._arrivals[child], arrivals, out=self._arrivals[child])
-            self._waiting[child] -= 1
-            if not self._waiting[child]:
-                self._ready.add(child)
-        self._mask = self._allowed()
-        details = self._details()
-        if not (complete := bool((self._placement >= 0).all())):
-            return self._observation(), 0.0, False, False, details
-        details["makespan"] = makespan = float(self._free.max())
-        return self._observation(), self._work / makespan if makespan else 0.0, complete, False, details
-
-    def _start(self, operation: int, device: int) -> float:
-        return max(float(self._free[device]), float(self._arrivals[operation, device]))
-
-    def _allowed(self) -> np.ndarray:
-        """The mask of actions, (n * m,) int8."""
-        m = self.problem.devices
-        mask = np.zeros(len(self.problem) * m, np.int8)
-        usable = min(self._used + 1, m)  # devices with an operation, and the first empty one
-        for operation in self._ready:
-            for device in range(usable):
-                if self.sequence == "any" or self._in_sequence(operation, device):
-                    mask[operation * m + device] = 1
-        return mask
-
-    def _in_sequence(self, operation: int, device: int) -> bool:
-        """Whether `by_start` allows the operation after the one added last."""
-        start = self._start(operation, device)
-        if start != self._now:
-            return start > self._now
-        return operation > self._added or int(self._last[device]) == self._added
+            reason = self._reason(operation, device)
+            raise ValueError(f"operation {operation} cannot be added to device {device}: {reason}")
+        self._chosen[:, 0] = operation, device
+        operations, devices_chosen = self._chosen
+        arrays = states.arrays  # Environment.step makes tensors, which takes several times as long as a single schedule
+        graph, by_start = states.problem_arrays, self.sequence == "by_start"
+        add(0, 1, arrays.actions, operations, devices_chosen, self._start, graph, arrays, by_start)
+        self._added += 1
+        observation, details = self._observed()
+        if self._added < len(self.problem):
+            return observation, 0.0, False, False, details
+        details["makespan"] = makespan = float(arrays.free.max())
+        speedup = float(self.problem.seconds.sum()) / makespan if makespan else 0.0
+        return observation, speedup, True, False, details
 
     def _reason(self, operation: int, device: int) -> str:
         """Why an action is not allowed."""
-        if self._placement[operation] >= 0:
-            return f"it is scheduled already, on device {self._placement[operation]}"
-        if missing := [parent for parent in self._parents[operation] if self._placement[parent] < 0]:
+        states = self._states
+        if (placed := int(states.placement[0, operation])) >= 0:
+            return f"it is scheduled already, on device {placed}"
+        parents = self.problem.parents
+        needed = parents.targets[parents.offsets[operation] : parents.offsets[operation + 1]].tolist()
+        if missing := [parent for parent in needed if states.placement[0, parent] < 0]:
             return f"it is not ready, for it needs the result of operation {missing[0]}, which is not scheduled"
-        if device > self._used:
-            return f"the device is empty, and device {self._used} is the first empty one"
-        start, last = self._start(operation, device), f"operation {self._added}, the last one, at {self._now} s"
-        if start < self._now:
+        if not states.usable[0, device]:
+            return f"the device is empty, and device {int((states.last >= 0).sum())} is the first empty one"
+        start = float(states.starts(torch.tensor([0]), torch.tensor([operation]))[0, device])
+        last = f"operation {self._chosen[0, 0]}, the last one, at {self._start[0]} s"
+        if start < self._start[0]:
             return f"it would start at {start} s, before {last}"
         return f"it would start together with {last}, whose number is higher"
 
-    def _observation(self) -> Observation:
-        return {
+    def _observed(self) -> tuple[Observation, dict[str, Any]]:
+        """Copies of what an agent sees."""
+        arrays, mask = self._states.arrays, self._mask.astype(np.int8)
+        ends = arrays.ends[0]
+        observation = {
             "seconds": self.problem.seconds.copy(),
-            "placement": self._placement.copy(),
-            "ends": self._ends.copy(),
-            "arrivals": self._arrivals.copy(),
-            "free": self._free.copy(),
-            "last": self._last.copy(),
-            "action_mask": self._mask.copy(),
+            "placement": arrays.placement[0].copy(),
+            "ends": np.where(np.isnan(ends), -1.0, ends),
+            "arrivals": arrays.arrivals[0].copy(),
+            "free": arrays.free[0].copy(),
+            "last": arrays.last[0].copy(),
+            "action_mask": mask,
         }
-
-    def _details(self) -> dict[str, Any]:
-        return {"action_mask": self._mask.copy()}
+        return observation, {"action_mask": mask.copy()}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import log
-
 import torch
 
 
@@ -19,9 +17,3 @@ def log_partition_variance(log_rewards: torch.Tensor, forward: torch.Tensor, bac
     """Mean square of the deviations of zeta from its mean over the batch (Zhang et al. 2023, equation 8; 2022). ()"""
     zeta = log_partition(log_rewards, forward, backward)
     return (zeta - zeta.mean()).square().mean()
-
-
-def estimated_log_z(log_rewards: torch.Tensor, forward: torch.Tensor, backward: torch.Tensor) -> float:
-    """log mean exp of zeta over trajectories drawn from P_F: the mean of its exponential is Z for every P_F."""
-    zeta = log_partition(log_rewards, forward, backward).double()
-    return float(zeta.logsumexp(0)) - log(len(zeta))

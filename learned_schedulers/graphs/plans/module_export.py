@@ -60,7 +60,6 @@ def export_module(
     loss: str = "cross_entropy",
     attention: bool = True,
     costs: Path | None = None,
-    in_parts: bool = False,
     optimizer: Optimiser = "sgd",
     eager: bool = False,
 ) -> Source:
@@ -68,15 +67,15 @@ def export_module(
 
     It imports the module, which runs the user's code; the current folder comes first in the search path.
     inputs: shapes like `32,3,224,224` (float32), with a type, `int64:16,128`, or with the name of an argument;
-    loss, attention, in_parts: see `losses.py` and `export.Way`; costs: a file (own_costs.py); optimizer: see
+    loss, attention: see `losses.py` and `export.Way`; costs: a file (own_costs.py); optimizer: see
     `module_memory.py`; eager: every operation counts, as torch runs them one by one, otherwise groups of them that
     runtimes compute as one are one in forward. Raises ValueError that says what failed.
     """
-    way = Way(loss_of(loss), attention, in_parts)
+    way = Way(loss_of(loss), attention)
     trace = _exported(named, inputs, "training" if training else "forward", way, _first)
     own_costs = {} if costs is None else read_costs(costs)
-    prices = Prices(own_costs, in_parts)
-    if eager or in_parts or training:
+    prices = Prices(own_costs)
+    if eager or training:
         return source_of(named, trace, prices, optimizer)
     fixed, numbers = fixed_nodes(trace.nodes), numbered(trace.nodes)
     source = source_of(named, trace, prices, optimizer, fixed)
@@ -139,7 +138,6 @@ def source_of(
         shared=memory.shared,
         results=memory.results,
         inputs=memory.inputs,
-        gradients=memory.gradients,
     )
 
 

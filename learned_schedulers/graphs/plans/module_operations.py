@@ -15,42 +15,11 @@ from torch import Tensor, fx, nn
 from torch._subclasses import FakeTensor
 from torch.utils import _pytree as pytree
 
-from learned_schedulers.graphs.plans.optimizer_steps import add_steps
-from learned_schedulers.graphs.plans.random_draws import Draws
 from learned_schedulers.graphs.plans.strides import Restrided, restrided
 from learned_schedulers.graphs.read.export import Traced
 from learned_schedulers.graphs.read.fx_nodes import computes, has_result, kind_of, value_of
-from learned_schedulers.graphs.read.module_memory import Optimiser
 
-LINE = 64  # bytes; all tensors begin at multiples of it, as those that torch allocates
 Values = list[Any]  # of all nodes by their number; None: not computed yet, or not needed any more
-
-
-class Form(NamedTuple):
-    """A tensor of a result, and its place in the bytes of this result."""
-
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    dtype: torch.dtype
-    begin: int  # byte
-    end: int
-
-    def within(self, room: Tensor) -> Tensor:
-        """The tensor whose content lies in these bytes."""
-        return room[self.begin : self.end].view(self.dtype).as_strided(self.shape, self.strides)
-
-
-class ResultForm(NamedTuple):
-    """The form of an operation's result, which may be several tensors."""
-
-    leaves: tuple[Form | object, ...]  # tensors, and plain values
-    structure: pytree.TreeSpec
-    size: int  # bytes of all tensors
-
-    def within(self, room: Tensor) -> Any:
-        """The result whose tensors lie in this memory, (size,) uint8 or more."""
-        leaves = [leaf.within(room) if isinstance(leaf, Form) else leaf for leaf in self.leaves]
-        return pytree.tree_unflatten(leaves, self.structure)
 
 
 class Instruction(NamedTuple):
@@ -70,16 +39,10 @@ class Instruction(NamedTuple):
 class Operations:
     """The n operations of a trace."""
 
-    def __init__(self, trace: Traced, optimiser: Optimiser | None = None) -> None:
-        """optimiser: its steps become further operations, also of the trace.
-
-        Raises ValueError for a trace that does not have the numbers of all that it reads.
-        """
+    def __init__(self, trace: Traced) -> None:
+        """Raises ValueError for a trace that does not have the numbers of all that it reads."""
         (output,) = (node for node in trace.nodes.nodes if node.op == "output")
         self.results = _results(output)
-        if optimiser is not None and trace.loss is not None:
-            weights = dict(trace.captured.named_parameters(remove_duplicate=False))
-            self.results.weights.update(add_steps(trace.nodes, optimiser, self.results.gradients, weights))
         self.nodes = [node for node in trace.nodes.nodes if node.op != "output" and _matters(node)]
         self.number = {node: k for k, node in enumerate(self.nodes)}
         self.instructions = {node: self._instruction(node) for node in self.nodes if node.op == "call_function"}
@@ -89,14 +52,9 @@ class Operations:
         with torch.no_grad():
             self._sort(trace)
         self.kinds = tuple(map(kind_of, self.computed))
-        self._draws = Draws()
-        with torch.random.fork_rng(devices=[]):
-            self.forms = self._rehearsed()  # of the n results
-
-    @property
-    def draws(self) -> int:
-        """Number of operations that draw random numbers."""
-        return self._draws.count
+        before = random_states()
+        self._rehearse()
+        self.draws = not all(map(torch.equal, before, random_states()))  # whether operations draw random numbers
 
     def _sort(self, trace: Traced) -> None:
         """Fill `fixed`, `computed` and `owners`."""
@@ -131,26 +89,17 @@ class Operations:
             return lambda values: kind([part(values) for part in parts])
         return lambda _: value
 
-    def _rehearsed(self) -> list[ResultForm]:
-        """Run all operations once, one after the other; the forms of their results."""
-        forms: list[ResultForm] = []
+    def _rehearse(self) -> None:
+        """Run all operations once, one after the other, so that their results get the trace's strides."""
         instructions = [self.instructions[node] for node in self.nodes if node in self.owners]
         dropped = last_reads(instructions, self)
         values = list(self.fixed)
-        computed = {self.number[node] for node in self.computed}
         with torch.no_grad():
             for instruction, numbers in zip(instructions, dropped, strict=True):
-                node = self.nodes[instruction.node]
-                if instruction.node in computed:
-                    instruction = self._run_seeded(node, instruction, values)
-                else:
-                    instruction.run(values)
-                self._restride(node, instruction, values)
-                if instruction.node in computed:
-                    forms.append(form_of(values[instruction.node]))
+                instruction.run(values)
+                self._restride(self.nodes[instruction.node], instruction, values)
                 for number in numbers:
                     values[number] = None
-        return forms
 
     def _restride(self, node: fx.Node, instruction: Instruction, values: Values) -> None:
         """Give a result the strides that the trace has, now and in each further run."""
@@ -159,19 +108,6 @@ class Operations:
         if values[instruction.node] is not result:
             function = Restrided(instruction.function, expected)
             self.instructions[node] = instruction._replace(function=function)
-
-    def _run_seeded(self, node: fx.Node, instruction: Instruction, values: Values) -> Instruction:
-        """Run an operation the first time; the instruction with a seed, if it draws random numbers."""
-        seeded = self._draws.seeded(node, instruction.function)
-        if seeded is None:
-            instruction.run(values)
-            return instruction
-        drawing = instruction._replace(function=seeded)
-        drawing.run(values)
-        if self._draws.drew(node):
-            self.instructions[node] = drawing
-            return drawing
-        return instruction
 
     def closure(self, node: fx.Node, available: set[fx.Node]) -> list[fx.Node]:
         """Nodes without cost that have to be computed before a node can be, in sequence; they become available."""
@@ -183,43 +119,22 @@ class Operations:
         return needed
 
 
-def reads(instructions: Sequence[Instruction], operations: Operations) -> list[list[int]]:
-    """Numbers of the nodes that each instruction reads, without fixed ones."""
-    owned = operations.owners
-    return [
-        [operations.number[parent] for parent in operations.nodes[instruction.node].all_input_nodes if parent in owned]
-        for instruction in instructions
-    ]
+def random_states() -> list[Tensor]:
+    """The states of torch's generators, which random draws change."""
+    return [torch.get_rng_state(), *(torch.cuda.get_rng_state_all() if torch.cuda.is_available() else ())]
 
 
-def last_reads(
-    instructions: Sequence[Instruction], operations: Operations, remaining: frozenset[int] = frozenset()
-) -> list[list[int]]:
-    """Numbers of the nodes that nothing needs after each instruction. remaining: those that are needed at the end."""
+def last_reads(instructions: Sequence[Instruction], operations: Operations) -> list[list[int]]:
+    """Numbers of the nodes, without fixed ones, that nothing needs after each instruction."""
     last: dict[int, int] = {}
-    for position, (instruction, numbers) in enumerate(zip(instructions, reads(instructions, operations), strict=True)):
+    for position, instruction in enumerate(instructions):
+        parents = operations.nodes[instruction.node].all_input_nodes
+        numbers = [operations.number[parent] for parent in parents if parent in operations.owners]
         last |= dict.fromkeys((instruction.node, *numbers), position)
     dropped: list[list[int]] = [[] for _ in instructions]
     for number, position in last.items():
-        if number not in remaining:
-            dropped[position].append(number)
+        dropped[position].append(number)
     return dropped
-
-
-def form_of(result: Any) -> ResultForm:
-    """The form of a result: its tensors lie densely, one behind the other."""
-    leaves, structure = pytree.tree_flatten(result)
-    forms: list[Form | object] = []
-    size = 0
-    for leaf in leaves:
-        if not isinstance(leaf, Tensor):
-            forms.append(leaf)
-            continue
-        strides = torch.empty_like(leaf, device="meta", memory_format=torch.preserve_format).stride()
-        begin = -(-size // LINE) * LINE
-        size = begin + leaf.numel() * leaf.element_size()
-        forms.append(Form(tuple(leaf.shape), tuple(strides), leaf.dtype, begin, size))
-    return ResultForm(tuple(forms), structure, size)
 
 
 def _matters(node: fx.Node) -> bool:
@@ -252,18 +167,16 @@ class Results(NamedTuple):
 
     outputs: list[fx.Node]  # of the module
     gradients: dict[str, fx.Node]  # of its parameters, by their names
-    weights: dict[str, fx.Node]  # its parameters after the optimiser's step
 
     @property
     def named(self) -> dict[str, fx.Node]:
         """All of them, by names for messages."""
         named = {f"output {number}": node for number, node in enumerate(self.outputs)}
-        named |= {f"gradient of {name}": node for name, node in self.gradients.items()}
-        return named | {f"{name} after the step": node for name, node in self.weights.items()}
+        return named | {f"gradient of {name}": node for name, node in self.gradients.items()}
 
 
 def _results(output: fx.Node) -> Results:
-    results = Results([], {}, {})
+    results = Results([], {})
     for node, descriptor in zip(output.args[0], output.meta["desc"], strict=True):  # type: ignore[arg-type]
         if not isinstance(node, fx.Node):
             continue

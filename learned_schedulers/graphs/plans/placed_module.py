@@ -25,7 +25,7 @@ from torch._dynamo import OptimizedModule
 from torch._export.utils import _compiling_state_context  # as torch.export traces
 
 from learned_schedulers.graphs.plans.call_form import Call, NotPlaceable, call_of
-from learned_schedulers.graphs.plans.exported_forward import check_exported
+from learned_schedulers.graphs.plans.forward_checks import check_calls, check_exported
 from learned_schedulers.graphs.plans.module_capture import (
     CONTROL_FLOW,
     Captured,
@@ -38,7 +38,6 @@ from learned_schedulers.graphs.plans.module_state import difference, state_of, w
 from learned_schedulers.graphs.plans.node_places import check_placement, of_file, place_nodes
 from learned_schedulers.graphs.plans.overlapping import check_memory, move
 from learned_schedulers.graphs.plans.placed_run import PlacedRun
-from learned_schedulers.graphs.plans.rehearsal import check_calls
 from learned_schedulers.graphs.plans.torch_errors import needs_values, placing_remedy
 from learned_schedulers.graphs.read.any_device import as_on_any_device
 from learned_schedulers.graphs.read.export import kind_of

@@ -7,22 +7,22 @@ Python starts operations more slowly than a GPU ends small ones; so is plain tor
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import fx
+from torch import Tensor, fx
 
-from learned_schedulers.graphs.plans.module_operations import Instruction, Operations, Values
-from learned_schedulers.graphs.plans.module_run import Plain, expected_results, named_results
-from learned_schedulers.graphs.plans.turns import PLAN, RUNS, Turns, difference, rounds_of
+from learned_schedulers.graphs.plans.module_operations import Instruction, Operations, Values, random_states
+from learned_schedulers.graphs.plans.turns import PLAN, RUNS, DifferentResults, Turns, difference, rounds_of
 from learned_schedulers.graphs.problems.problem import Edges
 from learned_schedulers.graphs.read.export import Traced
 
 EAGER, CAPTURED = "torch", "torch as a CUDA graph"
 _WARM = 3  # runs before a capture, in which torch makes what it keeps
+_DRAWS = "forward draws random numbers: run it without --training, or make it with a dropout of 0"
 
 
 class NotCapturable(ValueError):
@@ -115,10 +115,10 @@ def timed_on_streams(
     results at once.
     """
     if operations.draws:
-        raise NotCapturable("forward draws random numbers: run it without --training, or make it with a dropout of 0")
+        raise NotCapturable(_DRAWS)
     # Gradients are added up on the stream of their first step, and only one that is not the default can be captured.
     with torch.cuda.stream(torch.cuda.Stream()):
-        plain = Plain(trace, None)
+        plain = Plain(trace)
         expected = expected_results(plain, trace, operations)
         tell("capturing the plan and torch as CUDA graphs")
         with torch.no_grad():
@@ -133,6 +133,69 @@ def timed_on_streams(
         tell("timing in turns")
         seconds = rounds_of({kind: partial(timed_on_gpu, run) for kind, run in kinds.items()})
         return Turns(seconds, len(expected), worst)
+
+
+class Plain:
+    """The module by itself: what it returns, and gradients of its weights after a training step."""
+
+    def __init__(self, trace: Traced) -> None:
+        self._trace = trace
+        self._weights = dict(trace.captured.named_parameters())
+
+    def run(self) -> list[Tensor]:
+        """The outputs of a call; of a training step, the loss, and gradients come into being."""
+        trace = self._trace
+        if trace.loss is None:
+            with torch.no_grad():
+                return list(trace.module(*trace.inputs, **trace.keywords))
+        trace.module.zero_grad(set_to_none=True)
+        loss: Tensor = trace.module(*trace.inputs, **trace.keywords)
+        loss.backward()
+        return [loss.detach()]
+
+    def gradients(self) -> dict[str, Tensor]:
+        """Of the last training step, by the names of the weights; weights without one are missing."""
+        return {name: weight.grad.clone() for name, weight in self._weights.items() if weight.grad is not None}
+
+
+def expected_results(plain: Plain, trace: Traced, operations: Operations) -> dict[str, Tensor]:
+    """What plain torch computes, by names for messages. Raises DifferentResults if its trace computes something else.
+
+    The module draws no random numbers in its trace.
+    """
+    before = random_states()
+    outputs = plain.run()
+    if not all(map(torch.equal, before, random_states())):
+        raise DifferentResults(_DRAWS)
+    if len(outputs) != len(operations.results.outputs):
+        raise DifferentResults(
+            f"the module returns {len(outputs)} tensors, and its trace {len(operations.results.outputs)}: let it "
+            "return each tensor once, and no input as it is"
+        )
+    named = {f"output {number}": tensor.clone() for number, tensor in enumerate(outputs)}
+    if trace.loss is not None:
+        gradients = plain.gradients()
+        named |= {f"gradient of {name}": gradients[name] for name in operations.results.gradients if name in gradients}
+    return named
+
+
+def named_results(operations: Operations, computed: Mapping[int, Any]) -> dict[str, Tensor]:
+    """What the plan has computed, by the same names. computed: results by their operations."""
+    values = list(operations.fixed)
+    available = set()
+    for number, result in computed.items():
+        node = operations.computed[number]
+        values[operations.number[node]] = result
+        available.add(node)
+    named = operations.results.named
+    with torch.no_grad():
+        for node in named.values():
+            if node in available or node not in operations.owners:
+                continue
+            for part in (*operations.closure(node, available), node):
+                operations.instructions[part].run(values)
+            available.add(node)
+    return {name: values[operations.number[node]] for name, node in named.items()}
 
 
 class Capture:

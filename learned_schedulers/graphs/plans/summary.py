@@ -50,10 +50,10 @@ def devices_text(problem: Problem, order: np.ndarray, placement: np.ndarray, tim
     return aligned(rows)
 
 
-def places_text(placement: np.ndarray, devices: int, names: Sequence[str]) -> str:
+def places_text(placement: np.ndarray, devices: int, names: Sequence[str], option: str = "--devices") -> str:
     """A line for each device that has operations: runs of neighbours in the graph; then the devices that have none.
 
-    placement: (n,); names: (n,).
+    placement: (n,); names: (n,); option: of the command, for the number of devices.
     """
     begins = np.flatnonzero(np.r_[True, placement[1:] != placement[:-1]][: len(placement)])
     ends = np.r_[begins[1:], len(placement)][: len(begins)] - 1
@@ -69,7 +69,7 @@ def places_text(placement: np.ndarray, devices: int, names: Sequence[str]) -> st
     idle = [str(device) for device, listed in runs.items() if not listed]
     if idle and len(placement):
         subject = f"device {idle[0]} is" if len(idle) == 1 else f"devices {', '.join(idle)} are"
-        lines.append(f"{subject} idle: --devices {devices - len(idle)} has room for the same schedule")
+        lines.append(f"{subject} idle: {option} {devices - len(idle)} has room for the same schedule")
     return "\n".join(lines)
 
 

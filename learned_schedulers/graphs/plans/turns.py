@@ -1,4 +1,4 @@
-"""A plan and a runtime by itself, run in turns: seconds of each, and whether they compute the same."""
+"""A plan and torch by itself, run in turns: seconds of each, which is fastest, and whether they compute the same."""
 
 from __future__ import annotations
 
@@ -8,35 +8,31 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from scipy.stats import binom
 from torch import Tensor
 
+from learned_schedulers.graphs.plans.summary import aligned, milliseconds
+
 PLAN = "plan"
-THREADS = (1, 2)  # of the runtime by itself
 RUNS = 3  # of each kind in each round; a further one before them does not count
 _LEAST_ROUNDS, _MOST_ROUNDS = 7, 41
 _BUDGET = 15.0  # seconds of all rounds, if the least number of rounds allows it
-_PAUSE = 0.02  # seconds after each turn, in which a runtime's threads stop to wait for more work
+_PAUSE = 0.02  # seconds after each turn, in which torch's threads stop to wait for more work
 _ROUNDING, _MOST = 10.0, 0.1  # difference that counts as rounding: in square roots of the type's, and at most
-PATIENCE = 600.0  # seconds in which a process makes its part, or the other one waits for it
+_BUSY = 0.15  # distance of the quartiles, as a share of the median, from which on the times say little
+_CONFIDENCE = 0.95
 
 
 class DifferentResults(ValueError):
-    """The plan computes something else than the runtime by itself."""
+    """The plan computes something else than torch by itself."""
 
 
 class Turns(NamedTuple):
-    """Seconds of a model, by kind of run: PLAN, and `threads_name` of the runtime by itself."""
+    """Seconds of a model, by kind of run: PLAN, and ways of torch by itself."""
 
     seconds: dict[str, np.ndarray]  # (rounds,) median of a round's runs
     tensors: int  # that were compared in each round
     difference: float  # largest, relative to the largest number of a tensor
-    runtime: str = "torch"
-    note: str = ""  # how the plan was executed
-
-
-def threads_name(count: int, runtime: str = "torch") -> str:
-    """What texts call a runtime by itself, with so many threads."""
-    return f"{runtime} with {count} thread{'s' if count > 1 else ''}"
 
 
 def rounds_of(kinds: Mapping[str, Callable[[], list[float]]]) -> dict[str, np.ndarray]:
@@ -56,26 +52,14 @@ def rounds_of(kinds: Mapping[str, Callable[[], list[float]]]) -> dict[str, np.nd
     return {kind: np.array(values) for kind, values in seconds.items()}
 
 
-def timed(run: Callable[[], object]) -> list[float]:
-    """Seconds of RUNS + 1 runs."""
-    seconds = []
-    for _ in range(RUNS + 1):
-        began = time.perf_counter()
-        run()
-        seconds.append(time.perf_counter() - began)
-    return seconds
-
-
-def difference(
-    expected: Mapping[str, Tensor], results: Mapping[str, Tensor], plain: str = "plain torch", rounding: float = 0.0
-) -> float:
+def difference(expected: Mapping[str, Tensor], results: Mapping[str, Tensor]) -> float:
     """The largest difference of two numbers, relative to the largest number of its tensor.
 
     Kernels may sum in another sequence, and deep networks enlarge that: gradients of efficientnet_b0 differ by 1e-4. So
     a difference is an error from ten times the square root of the type's rounding on (float32: 0.3%). A tensor that is
     as small beside the largest of all is rounding itself: a bias before a normalisation has a gradient of zero. Such
     tensors are compared by that share of the largest number of all.
-    rounding: share that is no error either, of whole numbers as well. Raises DifferentResults that names the tensor.
+    Raises DifferentResults that names the tensor.
     """
     worst = 0.0
     sizes = {name: _largest(tensor) for name, tensor in expected.items()}
@@ -88,7 +72,7 @@ def difference(
         if torch.equal(tensor, result):
             continue
         exact = not (tensor.is_floating_point() or tensor.is_complex())
-        allowed = max(rounding, 0.0 if exact else min(_MOST, _ROUNDING * torch.finfo(tensor.dtype).eps ** 0.5))
+        allowed = 0.0 if exact else min(_MOST, _ROUNDING * torch.finfo(tensor.dtype).eps ** 0.5)
         same = torch.equal(tensor.isfinite(), result.isfinite())
         finite = tensor.isfinite() & result.isfinite()
         wide = torch.complex128 if tensor.is_complex() else torch.float64
@@ -98,7 +82,7 @@ def difference(
         relative = float((first - second).abs().max()) / scale if first.numel() else 0.0
         if not same or not relative <= allowed:
             raise DifferentResults(
-                f"{name} differs from {plain}'s by {relative:.1e} of its largest number: please report this model"
+                f"{name} differs from plain torch's by {relative:.1e} of its largest number: please report this model"
             )
         worst = max(worst, relative)
     return worst
@@ -110,3 +94,38 @@ def _largest(tensor: Tensor) -> float:
         return 0.0
     finite = tensor[tensor.isfinite()]
     return float(finite.abs().max()) if finite.numel() else 0.0
+
+
+def measured_text(predicted: Mapping[str, float], turns: Turns) -> str:
+    """A table of predicted and measured seconds; which is fastest; and that the results are equal."""
+    medians = {kind: float(np.median(of_kind)) for kind, of_kind in turns.seconds.items()}
+    rows = [("", "predicted", "measured", "quartiles")]
+    for kind, of_kind in turns.seconds.items():
+        low, high = np.quantile(of_kind, (0.25, 0.75)).tolist()
+        quartiles = f"{milliseconds(low)} to {milliseconds(high)}"
+        rows.append((kind, milliseconds(predicted[kind]), milliseconds(medians[kind]), quartiles))
+    best, second = sorted(medians, key=medians.__getitem__)[:2]
+    compared = second if best == PLAN else PLAN
+    ratios = turns.seconds[compared] / turns.seconds[best]
+    low, high = _median_interval(ratios)
+    factor = f"{np.median(ratios):.2f} times as long (95% interval {low:.2f} to {high:.2f})"
+    words = {kind: "the plan" if kind == PLAN else f"plain {kind}" for kind in medians}
+    verdict = f"{words[best]} is fastest; {words[compared]} takes {factor}"
+    if low <= 1:
+        verdict = f"no difference between {words[best]} and {words[compared]} that noise would not make: {factor}"
+    equal = "exactly" if not turns.difference else f"but for {turns.difference:.0e} of its largest number"
+    tensors = "its result equals" if turns.tensors == 1 else f"its {turns.tensors} tensors equal"
+    spread = max(
+        float(np.subtract(*np.quantile(turns.seconds[kind], (0.75, 0.25)))) / medians[kind] for kind in medians
+    )
+    if spread > _BUSY:
+        verdict += f". The times scatter by {spread:.0%}: other programs use the GPU; run it on an idle machine"
+    right = f"The plan is right: {tensors} plain torch's, {equal}."
+    return f"{aligned(rows)}\n\n{len(ratios)} rounds in turns: {verdict}.\n{right}"
+
+
+def _median_interval(values: np.ndarray) -> tuple[float, float]:
+    """The 95% interval of the median of (n,) independent values, by order statistics."""
+    rank = max(1, int(binom.ppf((1 - _CONFIDENCE) / 2, len(values), 0.5)))
+    ordered = np.sort(values)
+    return float(ordered[rank - 1]), float(ordered[-rank])

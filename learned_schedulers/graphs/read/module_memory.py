@@ -25,7 +25,6 @@ class ModuleMemory:
 
     shared: SharedWeights
     results: Parts  # those stay that the module returns, and gradients that wait for the optimiser
-    gradients: tuple[tuple[int, int], ...]  # operation that computes a parameter's gradient, and its bytes
     states: np.ndarray  # (n,) int64 bytes of the optimiser's states, at the first reader of each parameter
     inputs: Inputs
 
@@ -49,13 +48,10 @@ def memory_of(nodes: fx.Graph, optimiser: Optimiser = "sgd") -> ModuleMemory:
             if several[-1:] != [number]:
                 several.append(number)
     lasting: set[tuple[fx.Node, int]] = set()
-    gradients: list[tuple[int, int]] = []
     trained: set[str] = set()
     for node, descriptor in _results(nodes):
         if isinstance(descriptor, GradAOTOutput):
             trained.add(str(getattr(descriptor.grad_of, "target", "")))
-            if hasattr(descriptor.grad_of, "target") and (owner := _origin(node)) in numbers:
-                gradients.append((numbers[owner], bytes_of(value_of(node))))
             if optimiser == "fused":
                 continue
         lasting.update(_parts_of(node))
@@ -65,7 +61,7 @@ def memory_of(nodes: fx.Graph, optimiser: Optimiser = "sgd") -> ModuleMemory:
     inputs = [(operations, bytes_of(value_of(node))) for node, operations in readers_of_inputs.items()]
     shared = SharedWeights.of((operations, bytes_of(value_of(weights[name]))) for name, operations in readers.items())
     results = _results_of(numbers, lasting)
-    return ModuleMemory(shared, results, tuple(gradients), states, Inputs.of(inputs, len(numbers)))
+    return ModuleMemory(shared, results, states, Inputs.of(inputs, len(numbers)))
 
 
 def _results_of(numbers: Mapping[fx.Node, int], lasting: Set[tuple[fx.Node, int]]) -> Parts:

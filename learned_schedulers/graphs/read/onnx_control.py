@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from learned_schedulers.graphs.read.onnx_model import OnnxError, UnfitSizes, sub
 from learned_schedulers.graphs.read.onnx_values import Value
 from learned_schedulers.graphs.read.onnx_walk import (
     ODD,
+    Scope,
+    Walk,
     deciding,
     index_of,
     inner_scope,
@@ -30,9 +32,6 @@ from learned_schedulers.graphs.read.onnx_walk import (
     same_sizes,
     unique,
 )
-
-if TYPE_CHECKING:
-    from learned_schedulers.graphs.read.onnx_walk import Scope, Walk
 
 _MOST_UNROLLED = 10_000  # operations of a loop
 _MOST_STEPS = 2**40

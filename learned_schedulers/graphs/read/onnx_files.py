@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from learned_schedulers.graphs.problems.problem import Inputs, Parts, SharedWeights
 from learned_schedulers.graphs.read.graph import Graph, Operations, graph
 from learned_schedulers.graphs.read.joins.recognised import Joins, recognised
+from learned_schedulers.graphs.read.onnx_control import control
 from learned_schedulers.graphs.read.onnx_model import OnnxError, Sizes, model_of
 from learned_schedulers.graphs.read.onnx_steps import steps_of
 from learned_schedulers.graphs.read.onnx_values import Value, of_type
@@ -38,17 +39,6 @@ class NamedGraph(NamedTuple):
     inputs: Inputs
     results: Parts  # outputs of the model stay to the end
     joins: Joins  # groups of operations that a runtime computes as one
-
-
-class WalkedFile(NamedTuple):
-    """A file whose graph has n operations, with what a run of its parts needs."""
-
-    named: NamedGraph
-    nodes: np.ndarray  # (n,) int64: node of the model's main graph that each operation belongs to
-    model: Any  # checked, with sizes of its inputs, functions inlined, and large weights as further inputs
-    values: Mapping[str, Value]  # tensors of the main graph
-    dimensions: Mapping[str, int]  # sizes of its open dimensions, where one name means one size
-    assumed: bool  # whether some sizes inside may be others when it runs
 
 
 def read_onnx(path: Path, family: str | None = None, dimensions: Mapping[str, int] | None = None) -> Graph:
@@ -75,22 +65,10 @@ def read_with_names(
     node's. shapes: sizes of inputs, or of tensors inside whose sizes do not follow from the file: {"x": (1, 3, 48)}.
     joins: as runtimes run it: views cost nothing, and groups are recognised, also attention where `attention` says so.
     """
-    return walked(path, family, dimensions, shapes, joins, attention).named
-
-
-def walked(
-    path: Path,
-    family: str | None = None,
-    dimensions: Mapping[str, int] | None = None,
-    shapes: Mapping[str, tuple[int, ...]] | None = None,
-    joins: bool = False,
-    attention: bool = True,
-) -> WalkedFile:
-    """The graph of a file as of `read_with_names`, with the model that it follows from."""
     sizes = Sizes(dimensions or {}, shapes or {})
     model, weights = model_of(path, sizes)
     opsets = {opset.domain if opset.domain != "ai.onnx" else "": opset.version for opset in model.opset_import}
-    walk = Walk(path, sizes, opsets, views=joins)
+    walk = Walk(path, sizes, opsets, control, views=joins)
     scope: dict[str, Value] = {
         value.name: replace(of_type(value.type), of_input=str(value.name)) for value in model.graph.input
     } | weights
@@ -125,11 +103,7 @@ def walked(
         if joins
         else Joins((), {})
     )
-    named = NamedGraph(onnx_graph, names, tuple(listing.unpriced), tuple(walk.notes), shared, inputs, results, groups)
-    ends = np.array(walk.ends, np.int64)
-    counts = ends - np.r_[0, ends[:-1]]
-    nodes = np.repeat(np.arange(len(counts)), counts)[np.array(order, np.int64)]
-    return WalkedFile(named, nodes, model, scope, sizes.of_inputs, walk.believed or bool(walk.notes))
+    return NamedGraph(onnx_graph, names, tuple(listing.unpriced), tuple(walk.notes), shared, inputs, results, groups)
 
 
 def _readers(reads: Iterable[tuple[int, str, int]], places: np.ndarray) -> list[tuple[list[int], int]]:

@@ -8,7 +8,7 @@ belongs to the operation whose result it passes on. Control flow and sequences: 
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,8 +16,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from learned_schedulers.graphs.read.onnx_bounds import largest_sizes
-from learned_schedulers.graphs.read.onnx_contrib import contrib_sizes
 from learned_schedulers.graphs.read.onnx_costs import Call, cost_of, full_name
 from learned_schedulers.graphs.read.onnx_model import (
     OnnxError,
@@ -28,6 +26,7 @@ from learned_schedulers.graphs.read.onnx_model import (
     one_line,
     subgraphs,
 )
+from learned_schedulers.graphs.read.onnx_sizes import contrib_sizes, largest_sizes
 from learned_schedulers.graphs.read.onnx_values import MOST_ELEMENTS, Value, folded, inferred, of_type
 from learned_schedulers.graphs.read.onnx_views import as_view, views_of
 
@@ -42,6 +41,7 @@ MOST_OPERATIONS = 1_000_000
 ODD = (IndexError, KeyError, ValueError, TypeError, AttributeError)  # what inputs and attributes that do not fit raise
 
 Scope = MutableMapping[str, Value]
+Control = Callable[["Walk", Any, Scope, str], bool]  # of a node in a scope, with its label; False: it is none
 
 
 @dataclass
@@ -88,13 +88,16 @@ class Listing:
 class Walk:
     """The state of a walk through a model."""
 
-    def __init__(self, path: Path, sizes: Sizes, opsets: Mapping[str, int], views: bool = False) -> None:
-        """views: results that share their input's memory cost nothing (onnx_views.py); otherwise they are copies."""
-        self.path, self.sizes, self.opsets, self._views = path, sizes, opsets, views
+    def __init__(
+        self, path: Path, sizes: Sizes, opsets: Mapping[str, int], control: Control, views: bool = False
+    ) -> None:
+        """control: of nodes with subgraphs or sequences, to which the walk is given (onnx_control.py).
+
+        views: results that share their input's memory cost nothing (onnx_views.py); otherwise they are copies.
+        """
+        self.path, self.sizes, self.opsets, self._control, self._views = path, sizes, opsets, control, views
         self.listing = Listing()
         self.notes: dict[str, None] = {}  # what was assumed
-        self.believed = False  # whether sizes inside are those that the file states or a user gives
-        self.ends: list[int] = []  # number of operations behind each node of the model's main graph
         self.waits: tuple[int, ...] = ()  # operations that decide whether the walked graph runs
         self._missing: dict[str, tuple[str, str]] = {}  # tensors whose sizes the user has to give: why, and how
 
@@ -117,8 +120,6 @@ class Walk:
                 if name and name not in scope:
                     raise OnnxError(f"{self.path}: node {label} reads {name!r}, which no node before it computes")
             self.node(node, scope, hints, read_by, label)
-            if not place:
-                self.ends.append(len(self.listing.kinds))
             if len(self.listing.kinds) > MOST_OPERATIONS:
                 raise OnnxError(f"{self.path}: node {label}: more than {MOST_OPERATIONS:,} operations; export a part")
         for value in graph.output:
@@ -140,9 +141,7 @@ class Walk:
 
     def node(self, node: Any, scope: Scope, hints: Mapping[str, Value], read_by: set[str], label: str) -> None:
         """Give the node's outputs to the scope, and list its operations."""
-        from learned_schedulers.graphs.read.onnx_control import control
-
-        if control(self, node, scope, label):
+        if self._control(self, node, scope, label):
             return
         inputs = [scope[name] if name else None for name in node.input]
         after = unique(number for value in parts_of(inputs) for number in value.after)
@@ -326,9 +325,7 @@ class Walk:
             if not name:
                 continue
             value = results.get(name, Value())
-            inferred_sizes = value.complete or value.items is not None
             value = self._by_user(name, merged(value, hints.get(name, Value())), inputs)
-            self.believed |= value.complete and not inferred_sizes
             if failure and not value.complete:
                 self._wrong(f"node {label}: {failure}")
             if not value.complete and value.items is None and whole:

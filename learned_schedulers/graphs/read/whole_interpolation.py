@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -10,11 +12,20 @@ from torch import Tensor
 from torch.library import custom_op
 from torch.nn import functional
 
-from learned_schedulers.graphs.read.with_gradients import with_gradients
-
 INTERPOLATE = functional.interpolate
 _FORM = inspect.signature(INTERPOLATE)
 _MODES = {"nearest", "nearest-exact", "linear", "bilinear", "bicubic", "trilinear"}
+
+
+@contextmanager
+def with_gradients() -> Iterator[None]:
+    """Gradients work within; torch runs the content of an operator without them."""
+    keys = torch._C.DispatchKey
+    excluded = torch._C._dispatch_tls_local_exclude_set()
+    for key in (keys.AutogradFunctionality, keys.AutogradOther, keys.AutogradNestedTensor, keys.ADInplaceOrView):
+        excluded = excluded.remove(key)
+    with torch.enable_grad(), torch._C._ForceDispatchKeyGuard(torch._C._dispatch_tls_local_include_set(), excluded):
+        yield
 
 
 def interpolated(*args: Any, **kwargs: Any) -> Tensor:

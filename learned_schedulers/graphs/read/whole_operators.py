@@ -21,8 +21,7 @@ from torch.library import custom_op
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from learned_schedulers.graphs.read.whole_interpolation import INTERPOLATE, interpolated
-from learned_schedulers.graphs.read.with_gradients import with_gradients
+from learned_schedulers.graphs.read.whole_interpolation import INTERPOLATE, interpolated, with_gradients
 
 _ATTENTION = functional.scaled_dot_product_attention
 _FORM = inspect.signature(

@@ -28,10 +28,6 @@ class Costs:
     swept: np.ndarray  # bytes read and written by the sweep
     written: np.ndarray  # bytes of the result
 
-    def on_device(self, shared: SharedMemory, device: int) -> StampedComputations:
-        """The work as a device does it."""
-        return StampedComputations(self, shared, device)
-
 
 class Computations:
     """The operations of one graph."""
@@ -63,16 +59,15 @@ class StampedComputations:
         self._results = [torch.from_numpy(result) for result in shared.results]
         self._copies = [torch.zeros(len(result), dtype=torch.int64) for result in shared.results]
 
-    def program(self, steps: Sequence[Step], placement: np.ndarray) -> _StampedProgram:
-        """This device's part of a schedule."""
-        readable = [
+    def readable(self, placement: np.ndarray) -> list[np.ndarray]:
+        """The arrays in which this device reads the result of each operation, (n,) placed."""
+        return [
             result if placement[i] == self._device else self._copies[i].numpy()
             for i, result in enumerate(self._shared.results)
         ]
-        return _StampedProgram(self, steps, readable)
 
     def compute(self, step: Step, run: int, readable: Sequence[np.ndarray]) -> None:
-        """readable: the array in which this device reads the result of each operation."""
+        """readable: of the schedule."""
         i = step.operation
         for parent in step.fetched:
             self._copies[parent].copy_(self._results[parent])
@@ -80,17 +75,6 @@ class StampedComputations:
         value = stamp(i, run, sum(int(readable[parent][-1]) for parent in step.parents))
         self._shared.stamps[run, i] = value
         self._results[i].fill_(value)
-
-
-class _StampedProgram:
-    def __init__(self, parts: StampedComputations, steps: Sequence[Step], readable: Sequence[np.ndarray]) -> None:
-        self._parts, self._steps, self._readable = parts, steps, readable
-
-    def compute(self, position: int, run: int) -> None:
-        self._parts.compute(self._steps[position], run, self._readable)
-
-    def end(self) -> None:
-        pass
 
 
 def _windows(memory: torch.Tensor, lengths: list[int]) -> list[list[torch.Tensor]]:

@@ -10,42 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle
-from typing import Protocol
 
 import numpy as np
 import torch
 
 from learned_schedulers.graphs.problems.problem import Edges
+from learned_schedulers.graphs.run.computations import Costs, StampedComputations
 from learned_schedulers.graphs.run.programs import Step, program
 from learned_schedulers.graphs.run.shared_memory import Layout, SharedMemory
-
-
-class Program(Protocol):
-    """A device's part of a schedule."""
-
-    def compute(self, position: int, run: int) -> None:
-        """Run the operation of the step at this position, and put its result where the other device reads it."""
-
-    def end(self) -> None:
-        """What follows the last operation of a run and does not count as its time."""
-
-
-class OnDevice(Protocol):
-    """The operations of a graph on one device."""
-
-    def program(self, steps: Sequence[Step], placement: np.ndarray) -> Program:
-        """This device's part of a schedule."""
-
-
-class Work(Protocol):
-    """What the n operations of a graph compute."""
-
-    @property
-    def written(self) -> np.ndarray:
-        """(n,) bytes of shared memory for each result."""
-
-    def on_device(self, shared: SharedMemory, device: int) -> OnDevice:
-        """The operations as one device runs them."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +25,7 @@ class Task:
     """Schedules of a graph, and the sequence in which both devices run them."""
 
     parents: Edges
-    work: Work
+    costs: Costs
     orders: np.ndarray  # (S, n)
     placements: np.ndarray  # (S, n)
     sequence: np.ndarray  # (R,) schedule of each run
@@ -61,7 +33,7 @@ class Task:
 
     @property
     def layout(self) -> Layout:
-        return Layout(len(self.sequence), self.work.written)
+        return Layout(len(self.sequence), self.costs.written)
 
 
 def serve(connection: Connection, device: int, core: int) -> None:
@@ -91,33 +63,34 @@ class _Device:
 
     def run(self) -> None:
         """Execute all runs, with the garbage collector off."""
-        work = self._task.work.on_device(self._shared, self._device)
-        programs: list[tuple[list[Step], Program]] = []
-        for order, placement in zip(self._task.orders, self._task.placements, strict=True):
-            steps = program(self._task.parents, order, placement, self._device)
-            programs.append((steps, work.program(steps, placement)))
+        computations = StampedComputations(self._task.costs, self._shared, self._device)
+        programs = [
+            (program(self._task.parents, order, placement, self._device), computations.readable(placement))
+            for order, placement in zip(self._task.orders, self._task.placements, strict=True)
+        ]
         gc.disable()
         try:
             for run, schedule in enumerate(self._task.sequence.tolist()):
-                self._run(run, *programs[schedule])
+                self._run(run, computations, *programs[schedule])
         finally:
             gc.enable()
 
-    def _run(self, run: int, steps: list[Step], part: Program) -> None:
+    def _run(
+        self, run: int, computations: StampedComputations, steps: list[Step], readable: Sequence[np.ndarray]
+    ) -> None:
         shared, now = self._shared, time.monotonic_ns
         begins, ends = shared.begins[run], shared.ends[run]
         shared.arrived[run, self._device] = now()
         self._wait(shared.arrived[run], 1 - self._device)
         switches_before = _switches()
-        for position, step in enumerate(steps):
+        for step in steps:
             i = step.operation
             for parent in step.fetched:
                 self._wait(ends, parent)
             begins[i] = now()
-            part.compute(position, run)
+            computations.compute(step, run, readable)
             ends[i] = now()
         shared.disturbances[run, self._device] = _switches() - switches_before
-        part.end()
 
     def _wait(self, moments: np.ndarray, index: int) -> None:
         """Wait until moments[index] is set. Meanwhile other processes may use this core.

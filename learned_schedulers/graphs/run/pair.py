@@ -43,12 +43,6 @@ class Record:
         return self.ends.max(1, initial=0.0)
 
 
-def record_of(shared: SharedMemory) -> Record:
-    """The times of a task that has ended."""
-    begin = shared.arrived.max(1, keepdims=True)
-    return Record((shared.begins - begin) * _NANO, (shared.ends - begin) * _NANO, shared.disturbances.sum(1))
-
-
 def two_cores() -> tuple[int, int]:
     """Two cores that this process may use; two threads of the same core only if there is no other choice.
 
@@ -108,20 +102,19 @@ class Pair:
         costs = Costs(executed.flops, executed.bytes_read, executed.bytes_written)
         parents = executed.children.reversed()
         task = Task(parents, costs, orders, placements, sequence, self._limit)
-        shared = self.execute(task, f"executing graph {executed.name}")
+        shared = self._execute(task, f"executing graph {executed.name}")
         wrong = np.argwhere(shared.stamps != stamps(parents, np.arange(len(sequence))))
         if len(wrong):
             run, i = wrong[0]
             raise ExecutionError(
                 f"graph {executed.name}, schedule {sequence[run]}: operation {i} did not read its parents' results"
             )
-        return record_of(shared)
+        begin = shared.arrived.max(1, keepdims=True)
+        begins, ends = (shared.begins - begin) * _NANO, (shared.ends - begin) * _NANO
+        return Record(begins, ends, shared.disturbances.sum(1))
 
-    def execute(self, task: Task, activity: str) -> SharedMemory:
-        """Run a task, whose schedules are valid; return the memory with its times and results.
-
-        activity: what messages call it. Raises OSError if there is too little memory.
-        """
+    def _execute(self, task: Task, activity: str) -> SharedMemory:
+        """The memory with a task's times and results. activity: what messages call it."""
         shared = SharedMemory.create(task.layout)
         try:
             for connection, process in zip(self._connections, self.processes, strict=True):

@@ -1,4 +1,4 @@
-"""The batched environment: equal to single environments, to the simulator, and to states counted by brute force."""
+"""The batched environment: its times are the simulator's, and its states those that are counted by brute force."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import pairwise, permutations, product
 
+import numba
 import numpy as np
 import pytest
 import torch
@@ -247,7 +248,7 @@ def test_a_batch_of_one_is_a_row_of_a_batch(problem: Problem, seed: int) -> None
         single.step(action[1:2] // problem.devices, action[1:2] % problem.devices)
         for name in STATE:
             assert torch.equal(getattr(single, name).nan_to_num(), getattr(batch, name)[1:2].nan_to_num()), name
-        assert torch.equal(mask(single), mask(batch)[1:2])
+        assert torch.equal(mask(single), mask(batch)[1:2]) and torch.equal(batch.actions, mask(batch))
         assert torch.equal(single.removable, batch.removable[1:2])
 
 
@@ -266,3 +267,50 @@ def test_states_that_are_taken_go_on_by_themselves(sequence: Sequence, problem: 
     for name in STATE:
         assert torch.equal(getattr(selected, name).nan_to_num(), getattr(whole, name)[rows].nan_to_num()), name
     assert torch.equal(mask(selected), mask(whole)[rows]) and selected.batch == 3
+
+
+@pytest.mark.parametrize("sequence", SEQUENCES)
+def test_states_are_the_same_on_two_threads(sequence: Sequence) -> None:
+    if numba.config.NUMBA_NUM_THREADS < 2:  # type: ignore[attr-defined]
+        pytest.skip("one thread")
+    problem, batch = drawn.problem(np.random.default_rng(2), 40, 4, 0.1), 501
+    ended = []
+    for threads in (1, 2):
+        before = numba.get_num_threads()
+        numba.set_num_threads(threads)
+        environment, rng = Environment(problem, batch, sequence), np.random.default_rng(2)
+        for _ in range(len(problem)):
+            environment.step(*environment.random_actions(torch.from_numpy(rng.random(batch))))
+        numba.set_num_threads(before)
+        ended.append(environment)
+    for name in (*STATE, "speedup", "usable", "ready", "removable", "actions"):
+        first, second = (getattr(environment, name) for environment in ended)
+        torch.testing.assert_close(first, second, rtol=0, atol=0, equal_nan=True, msg=name)
+
+
+def test_actions_that_are_drawn_are_as_likely() -> None:
+    problem = SMALL["no edges"]
+    environment = Environment(problem, 3)
+    environment.step(torch.tensor([0, 1, 2]), torch.zeros(3, dtype=torch.int64))
+    allowed = environment.actions[1].flatten().nonzero()[:, 0]
+    for rank, action in enumerate(allowed.tolist()):
+        for uniform in (rank / len(allowed) + 1e-9, (rank + 1) / len(allowed) - 1e-9):
+            operations, devices = environment.random_actions(torch.full((3,), uniform, dtype=torch.float64))
+            assert operations[1] * problem.devices + devices[1] == action
+
+
+@pytest.mark.parametrize("action", [(0, 1), (1, 0), (2, 0), (-1, 0), (0, -1)])
+def test_actions_that_are_not_allowed_are_refused(action: tuple[int, int]) -> None:
+    chain = SMALL["one device"]  # operation 2 needs 0; there are 4
+    environment = Environment(chain, 2)
+    with pytest.raises(ValueError, match="not allowed"):
+        if action == (1, 0):  # a second time
+            environment.step(*torch.tensor([[1, 1], [0, 0]]))
+        environment.step(*torch.tensor([[1, action[0]], [0, action[1]]]))
+
+
+def test_no_action_is_drawn_of_a_whole_schedule() -> None:
+    environment = Environment(SMALL["one operation"], 2)
+    environment.step(*torch.zeros((2, 2), dtype=torch.int64))
+    with pytest.raises(ValueError, match="a schedule is complete"):
+        environment.random_actions(torch.zeros(2, dtype=torch.float64))

@@ -34,7 +34,7 @@ class Lenient(ScheduleEnv):
     """It replaces any action by an allowed one, because gymnasium's check ignores the mask."""
 
     def step(self, action: int | np.integer) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        allowed = np.flatnonzero(self._observation()["action_mask"])
+        allowed = np.flatnonzero(self._observed()[0]["action_mask"])
         return super().step(allowed[action % len(allowed)])
 
 

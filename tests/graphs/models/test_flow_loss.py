@@ -1,14 +1,13 @@
-"""The log-partition variance and the estimate of log Z: by hand, and what a right flow has."""
+"""The log-partition variance: by hand, and what a right flow has."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learned_schedulers.graphs.models.flow_loss import estimated_log_z, log_partition, log_partition_variance
+from learned_schedulers.graphs.models.flow_loss import log_partition, log_partition_variance
 
 # Three trajectories of two steps.
 LOG_REWARDS = torch.tensor([1.0, 2.0, 0.0])
@@ -21,17 +20,15 @@ def test_three_trajectories_by_hand() -> None:
     trajectories = LOG_REWARDS, FORWARD, BACKWARD
     assert log_partition(*trajectories).tolist() == [1.0, 3.0, 1.0]
     assert float(log_partition_variance(*trajectories)) == pytest.approx(24 / 27)
-    assert estimated_log_z(*trajectories) == pytest.approx(np.log((2 * np.e + np.e**3) / 3))
 
 
-def test_a_right_flow_has_no_loss_and_its_log_z_is_exact() -> None:
+def test_a_right_flow_has_no_loss() -> None:
     """Two operations on one device, in any sequence: P_F = R / Z, P_B = 1, as one of them is the last."""
     rewards = torch.tensor([3.0, 5.0], dtype=torch.float64)
     drawn = torch.tensor([0, 1, 1, 0, 1])
     forward = torch.stack([(rewards / 8).log()[drawn], torch.zeros(5)])
     trajectories = rewards.log()[drawn], forward, torch.zeros(2, 5)
     assert float(log_partition_variance(*trajectories)) == pytest.approx(0.0, abs=1e-12)
-    assert estimated_log_z(*trajectories) == pytest.approx(np.log(8.0), abs=1e-12)
 
 
 def test_several_trajectories_of_one_schedule_share_its_reward() -> None:
@@ -41,11 +38,10 @@ def test_several_trajectories_of_one_schedule_share_its_reward() -> None:
     backward = torch.tensor([[0.75, 0.25, 1.0]]).log()
     assert float(log_partition_variance(log_rewards, forward, backward)) == pytest.approx(0.0, abs=1e-12)
     assert float(log_partition_variance(log_rewards, forward, 0 * backward)) > 0.1  # P_B left out
-    assert estimated_log_z(log_rewards, forward, backward) == pytest.approx(np.log(3.0), abs=1e-6)
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(-50, 50))
-def test_a_constant_of_log_r_changes_log_z_alone(seed: int, constant: float) -> None:
+def test_a_constant_of_log_r_changes_nothing(seed: int, constant: float) -> None:
     generator = torch.Generator().manual_seed(seed)
     log_rewards, forward, backward = (
         torch.randn(*shape, generator=generator, dtype=torch.float64) for shape in ((6,), (4, 6), (4, 6))
@@ -55,12 +51,3 @@ def test_a_constant_of_log_r_changes_log_z_alone(seed: int, constant: float) -> 
     assert float(losses[1].detach()) == pytest.approx(float(losses[0].detach()), rel=1e-9)
     gradients = [torch.autograd.grad(loss, forward)[0] for loss in losses]
     torch.testing.assert_close(gradients[1], gradients[0])
-    estimates = [estimated_log_z(log_rewards + shift, forward.detach(), backward) for shift in (0.0, constant)]
-    assert estimates[1] - estimates[0] == pytest.approx(constant, abs=1e-9)
-
-
-def test_log_z_of_small_rewards_is_still_a_number() -> None:
-    """At low temperatures log R is far below what exp can say."""
-    assert estimated_log_z(LOG_REWARDS - 5000, FORWARD, BACKWARD) == pytest.approx(
-        estimated_log_z(LOG_REWARDS, FORWARD, BACKWARD) - 5000, rel=1e-6
-    )

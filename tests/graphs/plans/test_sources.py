@@ -10,7 +10,8 @@ import pytest
 
 from learned_schedulers.graphs.devices.settings import DEVICES, LINKS
 from learned_schedulers.graphs.devices.simulator import peaks
-from learned_schedulers.graphs.plans.sources import on_devices, read_file
+from learned_schedulers.graphs.plans.model_files import read_file
+from learned_schedulers.graphs.plans.sources import on_devices
 from learned_schedulers.graphs.read.workloads import read_workload
 from pipeline.lab.config.params import load
 from pipeline.lab.wiring import ROOT

@@ -15,8 +15,9 @@ import pytest
 import torch
 from onnx import TensorProto, helper
 
+from learned_schedulers.graphs.plans.model_files import read_file
 from learned_schedulers.graphs.plans.module_export import export_module
-from learned_schedulers.graphs.plans.sources import Source, on_devices, read_file
+from learned_schedulers.graphs.plans.sources import Source, on_devices
 from learned_schedulers.graphs.read.onnx_files import read_with_names
 
 MODULE = """

@@ -12,7 +12,8 @@ from onnx import TensorProto, helper
 from torch import Tensor, nn
 
 from learned_schedulers.graphs.devices.simulator import makespans, peaks
-from learned_schedulers.graphs.plans.sources import on_devices, read_file
+from learned_schedulers.graphs.plans.model_files import read_file
+from learned_schedulers.graphs.plans.sources import on_devices
 from learned_schedulers.graphs.problems.problem import NO_SHARED, Edges, Problem, Transfers
 from learned_schedulers.graphs.read.export import traced
 from learned_schedulers.graphs.read.module_memory import ModuleMemory, Optimiser, memory_of

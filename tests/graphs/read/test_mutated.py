@@ -13,7 +13,8 @@ import pytest
 
 from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.methods.rules.listing import by_critical_path
-from learned_schedulers.graphs.plans.sources import on_devices, read_file
+from learned_schedulers.graphs.plans.model_files import read_file
+from learned_schedulers.graphs.plans.sources import on_devices
 from tests import damaged
 from tests.trial import damaged_models
 

@@ -9,7 +9,8 @@ import onnx
 import onnx.parser
 import pytest
 
-from learned_schedulers.graphs.plans.sources import on_devices, read_file
+from learned_schedulers.graphs.plans.model_files import read_file
+from learned_schedulers.graphs.plans.sources import on_devices
 from learned_schedulers.graphs.read.onnx_files import read_with_names
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>'

@@ -12,7 +12,8 @@ import pytest
 
 from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.methods.rules.listing import by_critical_path
-from learned_schedulers.graphs.plans.sources import Source, on_devices, read_file
+from learned_schedulers.graphs.plans.model_files import read_file
+from learned_schedulers.graphs.plans.sources import Source, on_devices
 
 # The example of the set's documentation has this form: a task, its time, its predecessors.
 STG = """          3

@@ -1,4 +1,4 @@
-"""Sizes of the results of operators that onnx does not know: those of ONNX Runtime (com.microsoft)."""
+"""Sizes of results that onnx does not infer: of ONNX Runtime's operators (com.microsoft); the largest by data."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ _LIKE_FIRST = {
 }
 _LIKE_FIRST |= {"SimplifiedLayerNormalization", "ai.onnx.ml::ZipMap"}
 _FLOATS_LIKE_FIRST = {f"ai.onnx.ml::{kind}" for kind in ("Normalizer", "Scaler", "Imputer")}
+_DEPENDING = {"NonZero", "Unique", "Compress", "NonMaxSuppression", "Slice", "TopK"}  # sizes depend on data
 
 
 def contrib_sizes(call: Call) -> list[Value]:
@@ -65,6 +66,39 @@ def contrib_sizes(call: Call) -> list[Value]:
         query = call.sizes(0)
         return [Value(first.kind, query if name.endswith("GroupQueryAttention") else (*query[:2], _width(call)))]
     return []
+
+
+def largest_sizes(call: Call, output: int) -> tuple[int, ...] | None:
+    """Most sizes that this output can have; None if nothing bounds them. All inputs have sizes."""
+    kind = call.node.op_type
+    if call.node.domain or kind not in _DEPENDING or (first := call.input(0)) is None:
+        return None
+    sizes = first.sizes
+    if kind in ("Slice", "TopK"):
+        return sizes
+    if kind == "NonZero":
+        return (max(len(sizes), 1), first.elements)
+    axis = call.attribute("axis", None)
+    length = first.elements if axis is None else sizes[int(axis)]
+    if kind == "Unique":
+        whole = output == 0 and axis is not None
+        return (*sizes[: int(axis) % len(sizes)], length, *sizes[int(axis) % len(sizes) + 1 :]) if whole else (length,)
+    if kind == "Compress":
+        length = min(length, call.sizes(1)[0])
+        return (
+            (length,)
+            if axis is None
+            else tuple(length if i == int(axis) % len(sizes) else n for i, n in enumerate(sizes))
+        )
+    batches, classes, boxes = (
+        *call.sizes(1)[:2],
+        sizes[1],
+    )  # boxes (batches, boxes, 4), scores (batches, classes, boxes)
+    most = call.input(2)
+    if most is None:
+        return (0, 3)
+    limit = boxes if most.data is None else min(boxes, max(int(most.data.reshape(-1)[0]), 0))
+    return (batches * classes * limit, 3)
 
 
 def _width(call: Call) -> int:

@@ -1,0 +1,139 @@
+"""Options of the verbs that plan a network (`graph`, `run`), and what their words mean."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import typer
+
+from learned_schedulers.graphs.devices.settings import LINKS, Link
+from learned_schedulers.graphs.plans.best import By
+
+_ENDINGS = ("onnx", "json", "stg")  # of files
+
+Inputs = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Shape of an input of module:Class, like 8,3,99,99 or int64:8,128, or by name: tokens=int64:8,128, "
+        "batch.image=8,3,99,99 where batch is a dictionary; of an ONNX file, like x=8,3,99,99. Repeatable."
+    ),
+]
+Training = Annotated[
+    bool, typer.Option("--training", help="Schedule a training step of module:Class, with loss and gradients.")
+]
+Loss = Annotated[
+    str,
+    typer.Option(
+        help="Loss of --training: cross_entropy, mean_square or sum of an output, or output, if the module returns "
+        "its loss; with the output's name: cross_entropy:logits. Default: of logits, else of the first output."
+    ),
+]
+Attention = Annotated[
+    Literal["fused", "parts"],
+    typer.Option(
+        help="Attention, also where a file or module has it as products and a softmax: fused, one operation "
+        "without a matrix of tokens x tokens, or in parts."
+    ),
+]
+Costs = Annotated[
+    Path | None,
+    typer.Option(help='JSON file: costs of operators of module:Class, {"mine::op": {"flops": "2 * in0 * in1[1]"}}.'),
+]
+Tf32 = Annotated[
+    bool,
+    typer.Option("--tf32", help="Products of float32 at the rate of tf32, where the device has it (a100, h100, h200)."),
+]
+Method = Annotated[
+    By,
+    typer.Option(
+        help="classical: the best of six classical methods; gflownet: the best of 1,000 schedules that a trained "
+        "network draws; go: a network that improves the best of six list schedules by up to 2,000 simulations."
+    ),
+]
+Moves = Annotated[
+    int | None, typer.Option(min=0, help="Number of schedules that annealing tries. Default: a few seconds' worth.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of all random draws; the same seed gives the same schedule.")]
+
+
+def is_module(model: str) -> bool:
+    """Whether it is `module:Class`; a file may have a colon in its name."""
+    return ":" in model and not os.path.exists(model)  # also if it is too long for the name of a file
+
+
+def is_set(context: typer.Context, parameter: str) -> bool:
+    """Whether the user has typed an option."""
+    source = context.get_parameter_source(parameter)
+    return source is not None and source.name != "DEFAULT"
+
+
+def of_module(context: typer.Context, *names: str) -> dict[str, Any]:
+    """These arguments of `export_module`, as far as the user gives them.
+
+    Raises ValueError for those of training without --training.
+    """
+    values = {name: context.params[name] for name in names if is_set(context, name)}
+    for name in ("loss", "optimizer"):
+        if name in values and not values.get("training"):
+            raise ValueError(
+                f"--{name} {values[name]}: only a training step has a loss and an optimizer; add --training"
+            )
+    if "attention" in values:
+        values["attention"] = values["attention"] == "fused"
+    return values
+
+
+def check_file(model: str, options: dict[str, Any]) -> None:
+    """Raises ValueError for options that a file does not have, and for a class with a dot before its name."""
+    module, _, name = model.rpartition(".")
+    if name.lower() not in _ENDINGS and module and all(part.isidentifier() for part in model.split(".")):
+        name = "Class" if name == "py" else name
+        raise ValueError(f"{model}: a class stands behind a colon; write {module}:{name}, with --input")
+    of_files = {"attention"} if model.lower().endswith(".onnx") else set()
+    if unfit := [name for name in options if name not in of_files]:
+        listed = ", ".join(f"--{name}" for name in unfit)
+        places = "module:Class and ONNX files" if unfit == ["attention"] else "module:Class alone"
+        raise ValueError(f"{model}: {listed}: for {places}; leave it out, because a file has its own operations")
+
+
+def sizes(words: Iterable[str], inputs: Iterable[str]) -> tuple[dict[str, int], dict[str, tuple[int, ...]]]:
+    """Sizes of dimensions, and of inputs. Raises ValueError for what is neither."""
+    dimensions = {}
+    for text in words:
+        name, _, number = text.rpartition("=")
+        if not name or not number.isdecimal() or not 0 < int(number) < 2**31:
+            raise ValueError(f"--size {text}: write the dimension's name and an integer above 0, like batch=8")
+        dimensions[name] = int(number)
+    return dimensions, dict(_shape_of(text) for text in inputs)
+
+
+def link_of(text: str) -> Link:
+    """A link by its name, or `25,5`: gigabytes per second, and microseconds of each transfer.
+
+    Raises typer.BadParameter for what is neither.
+    """
+    for name, link in LINKS.items():
+        if text == name:
+            return link
+    try:
+        speed, delay = map(float, text.split(","))
+        if not 0 < speed < np.inf or not 0 <= delay < np.inf:
+            raise ValueError
+    except ValueError as error:
+        listed = ", ".join(map(repr, LINKS))
+        remedy = f"write one of {listed}, or GB/s and microseconds, like 25,5"
+        raise typer.BadParameter(f"--link {text}: {remedy}") from error
+    return Link(bytes_per_second=speed * 1e9, seconds=delay * 1e-6)
+
+
+def _shape_of(text: str) -> tuple[str, tuple[int, ...]]:
+    """`x=1,3,48,320` -> the name and the sizes. Raises ValueError otherwise."""
+    name, _, listed = text.rpartition("=")
+    sizes = [size for size in listed.split(",") if size]
+    if not name or not all(size.isdecimal() and int(size) < 2**31 for size in sizes):
+        raise ValueError(f"--input {text}: a file's inputs have names; write NAME=1,3,48,320")
+    return name, tuple(int(size) for size in sizes)
