@@ -13,7 +13,5 @@ from pipeline.leaderboard.tables import HAND_INS
 
 
 def prepared(files: Files, params: Mapping[str, Any]) -> Prepared:
-    """Table `hand_ins`; it is empty where the report was called without one."""
-    empty = pd.DataFrame(columns=HAND_INS.schema.names)
-    read = [tables.read(HAND_INS, path) for path in files.get(HAND_INS.name, [])]
-    return Prepared({HAND_INS.name: pd.concat(read) if read else empty})
+    """Table `hand_ins`."""
+    return Prepared({HAND_INS.name: pd.concat([tables.read(HAND_INS, path) for path in files[HAND_INS.name]])})

@@ -14,7 +14,7 @@ from pipeline.corpus.tables import CORPUS, SKIPPED
 from pipeline.lab import chapters, published, tables, tidy
 from pipeline.lab.page.pages import files as page_files
 from pipeline.lab.shared_tables import GANTTS, HISTORY, KEY, RESULTS
-from pipeline.lab.stages import report
+from pipeline.lab.stages import claims, report
 from pipeline.lab.wiring import ROOT
 from pipeline.operator.tables import RESIDUALS
 from pipeline.reproduction.tables import EXAMPLES, SWEEP
@@ -94,7 +94,9 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     tree(root / "data")
     (root / "out/figures").mkdir(parents=True)
     (root / "out/figures/of_yesterday.png").write_bytes(b"")
-    (root / "claims.csv").write_text("claim,target,value,low,high,holds,source\nA claim,>= 0.2,,,,not measured,quick\n")
+    (root / "claims.csv").write_text(
+        "claim,target,value,low,high,holds,source,state\nA claim,>= 0.2,,,,not measured,quick,-\n"
+    )
     folders = [PUBLISHED / "ingest", PUBLISHED / "schedulers"]
     return run(root, root / "out", folders, claims=root / "claims.csv")
 
@@ -112,9 +114,9 @@ def test_every_file_is_there_and_none_of_yesterday(written: dict[str, bytes]) ->
 
 def test_pages_show_what_was_given(written: dict[str, bytes]) -> None:
     index, corpus = written["index.md"].decode(), written["corpus.md"].decode()
-    assert "A claim | &gt;= 0.2 | - | - | - | not measured | quick |" in index
+    assert "A claim | &gt;= 0.2 | - | - | - | not measured | quick | - |" in index
     assert "| parameters (`params.yaml`, canonical JSON) | `" in index and "splits, dependencies `full` | `" in index
-    assert "| full | training | 2 | 50.0% | 1.5 | 75.0% |" in corpus
+    assert "| `full` | training | 2 | 50.0% | 1.50 | 75.0% |" in corpus
     assert "| qt56 | GCC: (GNU) 4.9.1 | 19 |" in corpus and "| `ingest` |" in corpus
     assert "made with this report" in index and "| Search | - | " in written["processors.md"].decode()
 
@@ -133,13 +135,13 @@ def test_results_csv_has_the_agreed_columns_and_every_row(written: dict[str, byt
 
 def test_same_tables_same_bytes(written: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of all but figures, whose bytes have tests of their own."""
-    names = [Path(name).stem for name in written if name.endswith(".png")]
-    monkeypatch.setattr(report.build, "figures", lambda _: dict.fromkeys(names, lambda: None))
-    monkeypatch.setattr(report, "render", lambda *_: b"")
+    whole = report.build.report
+    monkeypatch.setattr(report.build, "report", lambda shown: whole(shown)._replace(figures={}))
+    monkeypatch.setattr(report.rendering, "html", lambda text, _: text)
     tree(tmp_path / "data")
     again = run(tmp_path, tmp_path / "out", [PUBLISHED / "ingest", PUBLISHED / "schedulers"])
     pages = [name for name in again if name.endswith((".md", ".csv", ".json")) and name != "index.md"]  # it has claims
-    assert len(pages) == 20 and all(written[name] == again[name] for name in pages)
+    assert len(pages) == 21 and all(written[name] == again[name] for name in pages)
 
 
 def test_a_damaged_published_file_is_named(tmp_path: Path) -> None:
@@ -161,3 +163,12 @@ def test_examples_of_several_experiments_are_told_apart(tmp_path: Path, monkeypa
     monkeypatch.setattr(published.Provenance, "read", lambda path: path)
     frames = published.load(tmp_path.iterdir(), told_apart=True).tables["gantts"]
     assert dict(zip(frames["experiment"], frames["end"], strict=True)) == {"devices": 1.5, "gflownet": 2.5}
+
+
+def test_published_numbers_alone_make_claims_and_pages(tmp_path: Path) -> None:
+    folder = ROOT / "reports/published/placement_few"
+    claims.main(tmp_path / "claims.csv", ROOT / "reports/behaviour.json", folders=[folder])
+    report.main(ROOT / "reports/behaviour.json", out=tmp_path, published=[folder], claims=tmp_path / "claims.csv")
+    (row,) = pd.read_csv(tmp_path / "claims.csv").query("claim == 'go_gain_over_hdp'").to_dict("records")
+    assert f"[{100 * row['value']:.0f}%](#go_gain_over_hdp)" in (tmp_path / "placement.md").read_text()
+    assert "Not measured yet" in (tmp_path / "policies.md").read_text()

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from pipeline.lab import chapters, tidy
+from pipeline.lab.page.pages import declared
 
 Files = Mapping[str, list[Path]]  # kind (places.py) -> files
 
@@ -38,8 +39,10 @@ class Prepared:
 
 
 def of_chapters(files: Files, params: Mapping[str, Any]) -> Prepared:
-    """All that the chapters prepare."""
-    every = [module.prepared(files, params) for module in chapters.modules("prepared")]
+    """All that the chapters prepare; of a chapter without files of this run, nothing."""
+    ready = {page.name for page in declared() if page.fresh and files.keys() >= set(page.fresh)}
+    modules = [module for module in chapters.modules("prepared") if module.__name__.split(".")[1] in ready]
+    every = [module.prepared(files, params) for module in modules]
     return Prepared(
         {name: frame for each in every for name, frame in each.tables.items()},
         tuple(rows for each in every for rows in each.results),

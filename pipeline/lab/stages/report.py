@@ -17,6 +17,7 @@ from learned_schedulers.files import replacing
 from pipeline.lab import behaviour as behaviours
 from pipeline.lab import places, tables, tidy
 from pipeline.lab import published as frozen
+from pipeline.lab.config.params import load
 from pipeline.lab.page import build, prepared, rendering
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.provenance import state
@@ -26,10 +27,10 @@ from pipeline.lab.stages.gather import gather
 
 
 def main(
-    settings: options.Settings,
-    results: options.Tables,
-    history: options.Tables,
     behaviour: options.Behaviour,
+    settings: Annotated[str, typer.Option(help="The parameters as JSON; params.yaml by default.")] = "",
+    results: options.SomeTables = None,
+    history: options.SomeTables = None,
     out: Annotated[Path, typer.Option(help="Folder for the pages, results.csv, figures ...")] = Path("reports"),
     parts: options.SomeTables = None,
     fresh: Annotated[str, typer.Option(help="JSON: kind -> further files, which the chapters prepare.")] = "{}",
@@ -39,18 +40,22 @@ def main(
 ) -> None:
     """Write the report: pages as .md and self-contained .html, results.csv, metrics.json, figures/, plots/.
 
-    Experiments that were published earlier stand beside the fresh ones. Equal inputs, equal bytes.
+    Experiments that were published earlier stand beside the fresh ones; they alone make a report, too. Equal inputs,
+    equal bytes.
     """
-    params, now = json.loads(settings), json.loads(settings_now)
+    params = json.loads(settings) if settings else load().model_dump(mode="json")
+    now = json.loads(settings_now)
     tables_now = behaviours.read(behaviour)
     files = {kind: [Path(path) for path in paths] for kind, paths in json.loads(fresh).items()}
     of_chapters = prepared.of_chapters(files, params)
     old = frozen.load(published or [], told_apart=True)
-    measured = [tables.read(RESULTS, path) for path in results]
+    measured = [tables.read(RESULTS, path) for path in results or []]
     by_graph = [tables.read(PARTS, path) for path in parts or []]
     of_this_run = dict(of_chapters.tables) | {
-        "results": pd.concat([*measured, *of_chapters.results], ignore_index=True),
-        "history": gather(HISTORY, history),
+        "results": pd.concat(
+            [RESULTS.schema.empty_table().to_pandas(), *measured, *of_chapters.results], ignore_index=True
+        ),
+        "history": gather(HISTORY, history or []),
         "parts": pd.concat([PARTS.schema.empty_table().to_pandas(), *by_graph], ignore_index=True),
     }
     # Of an experiment, fresh rows replace published ones; a table without a column of experiments is of this run alone.
@@ -62,7 +67,7 @@ def main(
         params=params,
         results=both["results"],
         tables=old.tables | both,
-        fresh=tuple(places.place(path, "results")["experiment"] for path in results),
+        fresh=tuple(places.place(path, "results")["experiment"] for path in results or []),
         provenance=old.provenance,
         states={name: state(source, tables_now, now.get(name)) for name, source in old.provenance.items()},
         claims=pd.read_csv(claims) if claims else pd.DataFrame(),
