@@ -168,7 +168,6 @@ def test_what_is_added_re_runs_nothing(undisturbed: Path) -> None:
         "models": {"added_network": {"base": "short"}},
         "other_seeds": {},
         "shipped": "added_network",
-        "evidence": None,
     }
     try:
         for name, text in added.items():
