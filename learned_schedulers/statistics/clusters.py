@@ -56,4 +56,6 @@ class ClusterBootstrap(Bootstrap):
     def _estimate(self, value: float, resampled: np.ndarray, entered: np.ndarray) -> Estimate:
         drawn = super()._estimate(value, resampled, entered)
         by = widening(len(np.unique(self._which[entered])), self._confidence)
+        if by == 1:
+            return drawn
         return replace(drawn, low=value + by * (drawn.low - value), high=value + by * (drawn.high - value))
