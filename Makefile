@@ -40,7 +40,7 @@ test: $(READY) llvm g++ ## lint, types, quick unit tests, then the whole pipelin
 	$(END_TO_END) -m "e2e and not slow"
 
 .PHONY: test-all
-test-all: test postgres sshd slurm ## before a release: the same, and conformance, fuzzing, trainings, DVC, a team's store
+test-all: test sshd slurm ## before a release: the same, and conformance, fuzzing, trainings, DVC
 	pytest -q -n 2 --dist loadfile -m "slow and not e2e"
 	$(END_TO_END) -m "e2e and slow"
 
@@ -113,12 +113,7 @@ g++:
 		|| $(call APT,g++ python3-dev) \
 		|| echo "g++ or Python.h is missing and cannot be installed from here: TorchInductor's tests are skipped. As root: apt-get install -y --no-install-recommends g++ python3-dev" >&2
 
-# A team's servers (docs/team.md): the tests start their own on loopback, and are skipped, with the reason, without them.
-.PHONY: postgres
-postgres:
-	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || $(call APT,postgresql) \
-		|| echo "PostgreSQL is missing and cannot be installed from here: its tests are skipped. As root: apt-get install -y --no-install-recommends postgresql" >&2
-
+# A team's server (docs/team.md): the test starts its own on loopback, and is skipped, with the reason, without it.
 .PHONY: sshd
 sshd:
 	@test -x /usr/sbin/sshd || $(call APT,openssh-server) \

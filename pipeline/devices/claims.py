@@ -14,20 +14,27 @@ def claims() -> Iterator[Claim]:
     for target in ("proxy", "noisy", "bandwidth", "latency"):
         for rule, name in (("best", ""), ("spread", "_spread")):
             row = randomised | {"target": target, "decoder": rule}
-            yield Claim(f"devices_gain_randomised_list{name}_over_list_{target}", "> 0", row, "gain")
+            kept = "; schedules on few devices are kept, too" if name else ""
+            claim = Claim(f"devices_gain_randomised_list{name}_over_list_{target}", "> 0", row, "gain")
+            yield claim.asked(f"Do random priorities save time over list scheduling on `{target}`{kept}?")
     listed = unseen | {"method": "list_scheduling", "baseline": "best", "target": "proxy", "decoder": "best"}
-    yield Claim("devices_gap_list_to_best_proxy", "<= 0.05", listed, "gap")
+    question = "How far is list scheduling above the best known, on the proxy?"
+    yield Claim("devices_gap_list_to_best_proxy", "<= 0.05", listed, "gap").asked(question)
     proven = row_of(
         "devices", set="unseen_small", target="proxy", method="cp_sat", metric="proven_optimal_share", judge="simulator"
     )
-    yield Claim("devices_share_proven_optimal_50", ">= 0.9", proven)
+    question = "Of which share of graphs of up to 50 operations does CP-SAT prove the optimum?"
+    yield Claim("devices_share_proven_optimal_50", ">= 0.9", proven).asked(question)
     excluded = row_of("excluded_optimum", set="unseen_small", target="proxy", metric="excluded_share")
-    yield Claim("devices_optimum_excluded_share", "<= 0.05", excluded | {"method": "list_scheduling"})
+    claim = Claim("devices_optimum_excluded_share", "<= 0.05", excluded | {"method": "list_scheduling"})
+    yield claim.asked("Of which share of graphs does no list of priorities make the shortest schedule?")
     small = {"set": "unseen_small"}  # the operator's networks are for up to 50 operations
     learned = unseen | small | {"method": "projected_slots", "baseline": "list_scheduling", "target": "proxy"}
-    yield Claim("devices_gain_operator_over_list", "> 0", learned | {"decoder": "best"}, "gain")
-    for name, metric, lengths, goal in (
-        ("schedules_per_second", "schedules_per_second", "50", ">= 200000"),
-        ("growth_exponent", "growth_exponent", "50-80000", "<= 1.1"),
+    claim = Claim("devices_gain_operator_over_list", "> 0", learned | {"decoder": "best"}, "gain")
+    yield claim.asked("Does a network with the projection save time over list scheduling, on the proxy?")
+    for name, lengths, goal, write, question in (
+        ("schedules_per_second", "50", ">= 200000", "count", "Simulated schedules of 50 operations per second?"),
+        ("growth_exponent", "50-80000", "<= 1.1", "two", "With which power of the operations does its time grow?"),
     ):
-        yield Claim(f"simulator_{name}", goal, row_of("simulator_speed", metric=metric, lengths=lengths))
+        row = row_of("simulator_speed", metric=name, lengths=lengths)
+        yield Claim(f"simulator_{name}", goal, row).asked(question, write)

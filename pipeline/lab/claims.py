@@ -12,7 +12,7 @@ import math
 import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -39,6 +39,14 @@ class Claim:
     # and excess is value / beside - 1.
     form: Literal["value", "gain", "gap", "share", "times", "excess"] = "value"
     beside: Row | None = None
+    question: str = ""  # as a page asks it
+    write: str = "percent"  # how its numbers are printed: a name of `numbers.WRITERS`
+    paper: str = ""  # the paper's number
+    front: str = ""  # the page on whose card of the front page it stands
+
+    def asked(self, question: str, write: str = "percent", paper: str = "", front: str = "") -> Claim:
+        """The claim with what a page says of it."""
+        return replace(self, question=question, write=write, paper=paper, front=front)
 
 
 def row_of(experiment: str, **columns: str) -> Row:

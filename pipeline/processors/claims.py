@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from learned_schedulers.blocks.order.targets import TARGETS
 from pipeline.lab.claims import Claim, Row, row_of
+from pipeline.lab.page.names import label
 
 _FRESH = "fresh_guess_10_40"
 _PAIRS = ("atom_haswell", "silvermont_skylake", "btver2_znver4")  # processors that a network did not see
@@ -32,10 +33,13 @@ def claims() -> Iterator[Claim]:
     ):
         for decoder in ("timed", "greedy"):
             row = cycles(target, method, decoder, "gcc")
-            yield Claim(f"processors_{method}_{decoder}_gain_{target}", f">= {gain}", row, "gain")
+            question = f"How many cycles does {label(method)} ({decoder}) save over GCC on {target}?"
+            yield Claim(f"processors_{method}_{decoder}_gain_{target}", f">= {gain}", row, "gain").asked(question)
             if target == "atom":
                 row = cycles(target, method, decoder, "best")
-                yield Claim(f"processors_{method}_{decoder}_gap_{target}", "<= 0.01", row, "gap")
+                question = "How far are its cycles above the best order's?"
+                claim = Claim(f"processors_{method}_{decoder}_gap_{target}", "<= 0.01", row, "gap")
+                yield claim.asked(question, "hundredths")
     # The network's weights were not kept: its one run, on another processor, stands by itself.
     for method, decoder, timed in (
         ("learned_atom", "timed", "processors_speed_zen4"),
@@ -44,17 +48,21 @@ def claims() -> Iterator[Claim]:
         for peer in ("cp_sat", "cp_sat_alone", "search"):
             name = f"processors_{method}_{decoder}"
             speed_of_method, speed_of_peer = speed(timed, method, decoder), speed(timed, peer, "none")
-            yield Claim(f"{name}_times_as_fast_as_{peer}", ">= 100", speed_of_method, "times", speed_of_peer)
+            question = f"How many times as fast is {label(method)} as {label(peer)}, on Atom?"
+            claim = Claim(f"{name}_times_as_fast_as_{peer}", ">= 100", speed_of_method, "times", speed_of_peer)
+            yield claim.asked(question, "times")
             cycles_of_method, cycles_of_peer = (
                 cycles("atom", method, decoder, "gcc"),
                 cycles("atom", peer, "none", "gcc"),
             )
-            yield Claim(f"{name}_cycles_over_{peer}", "<= 0", cycles_of_method, "excess", cycles_of_peer)
+            claim = Claim(f"{name}_cycles_over_{peer}", "<= 0", cycles_of_method, "excess", cycles_of_peer)
+            yield claim.asked("How far are its cycles above that scheduler's?", "hundredths")
     proven = row_of("processors", method="cp_sat", metric="proven_optimal_share") | {
         "judge": "atom",
         "lengths": "2-20",
     }
-    yield Claim("processors_cp_sat_proven_optimal_share", ">= 0.95", proven)
+    question = "What share of blocks of up to 20 instructions does CP-SAT prove optimal, on Atom?"
+    yield Claim("processors_cp_sat_proven_optimal_share", ">= 0.95", proven).asked(question)
     yield from _timed()
 
 
@@ -70,7 +78,8 @@ def _timed() -> Iterator[Claim]:
         ("hardware", "best_of_random_orders", "none", "none"),
     ):
         row = row_of(experiment) | ratio | {"method": method, "decoder": decoder, "target": target}
-        yield Claim(f"hardware_{method}_{target}_gain", "> 0", row, "gain")
+        claim = Claim(f"hardware_{method}_{target}_gain", "> 0", row, "gain")
+        yield claim.asked(f"Timed by the hardware: does {method} for {target} save cycles over GCC?", "hundredths")
     yield Claim("hardware_series", ">= 3", row_of("hardware", method="none", judge="hardware", metric="series"))
 
 
@@ -80,15 +89,19 @@ def _first_guess() -> Iterator[Claim]:
     unseen = {target: f"unseen_{pair}" for pair in _PAIRS for target in pair.split("_")}
     for target in TARGETS:
         of_target = row_of("first_guess", set=_FRESH, target=target, judge=target, **ratio)
-        yield Claim(
-            f"first_guess_gap_{target}", "<= 0.005", of_target | {"method": "first_guess", "baseline": "best"}, "gap"
-        )
+        row = of_target | {"method": "first_guess", "baseline": "best"}
+        question = f"How far is the first guess above the best known order on {target}?"
+        yield Claim(f"first_guess_gap_{target}", "<= 0.005", row, "gap").asked(question, "hundredths")
         over_seen = of_target | {"method": unseen[target], "baseline": "first_guess"}
-        yield Claim(f"zero_shot_gap_{target}", "<= 0.005", over_seen, "gap")
+        question = f"How far is a network that has not seen {target} above the one that has?"
+        yield Claim(f"zero_shot_gap_{target}", "<= 0.005", over_seen, "gap").asked(question, "hundredths")
     slowest = row_of("time_against_quality", set=_FRESH, target="slowest", method="first_guess")
     at_once = {"decoder": "evaluations_1", "metric": "microseconds_per_block"}
-    yield Claim("first_guess_microseconds", "<= 100", slowest | at_once)
+    question = "How many microseconds does a first guess take, on the slowest processor?"
+    yield Claim("first_guess_microseconds", "<= 100", slowest | at_once).asked(question, "digits")
     for calls in (1, 10, 100):
         row = row_of("equal_calls", set=_FRESH, target="all", method="learned", decoder=f"calls_{calls}", **ratio)
         against = row | {"baseline": "search", "judge": "llvm_mca"}
-        yield Claim(f"learned_over_search_at_equal_calls_{calls}", "> 0", against, "gain")
+        question = f"What does learning save over a search that calls llvm-mca as often: {calls}?"
+        claim = Claim(f"learned_over_search_at_equal_calls_{calls}", "> 0", against, "gain")
+        yield claim.asked(question, "hundredths")

@@ -37,7 +37,7 @@ PARAMS: dict[str, Any] = {
     "corpus": {"min_instructions": 2, "max_instructions": 64},
     "split": {"n_instructions": 5, "sampler": "random_ready", "sources": ["qt56"]},
     "tokens": {"min_count": 5},
-    "evaluation": {"confidence": 0.95, "bootstrap_samples": 1000},
+    "evaluation": {"example_blocks": 3, "confidence": 0.95, "bootstrap_samples": 1000},
     "residuals": {"scale": 2.0, "tolerance": 1e-5, "shown": [20, 60]},
     "sets": {"compiled_test": {"input": "before_scheduling"}, "compiled_training": {"input": "before_scheduling"}},
     "methods": {"cp_sat_alone": {"method": "cp_sat"}, "imitator": {"method": "ordering"}},

@@ -1,41 +1,32 @@
-"""The page on scale, from made-up costs; its claims find the rows that the benchmark writes."""
+"""The page on scale: growth, clusters, faults, and hours of random work."""
 
 from __future__ import annotations
 
-from pipeline.lab import claims
-from pipeline.scale.page import curve
-from tests.report import made, scale
+from learned_schedulers.figures import render
+from tests.report import shown
 
-RESULTS = scale.of_blocks()
-EVIDENCE = made.evidence(
-    RESULTS,
-    scale_sizes=scale.sizes(),
-    scale_rules=scale.rules(),
-    claims=claims.table(RESULTS, claims.declared()),
-)
-NOTHING = made.evidence(RESULTS.iloc[:0])
+EXPERIMENTS = ("blocks_scale", "cluster", "faults", "soak")
 
 
-def test_the_claims_are_answered() -> None:
-    questions = curve.section(EVIDENCE)["questions"]
-    assert [line[1] for line in questions.lines] == ["≤ 2.50", "≤ 1.05"]
-    assert [line[-1] for line in questions.lines] == ["**yes**", "**yes**"]
+def test_every_section_shows_its_rows() -> None:
+    evidence = shown.evidence(*EXPERIMENTS)
+    text, figures = shown.page("scale", evidence)
+    size = evidence.table("scale_sizes").sort_values("blocks").to_dict("records")[-1]
+    (line,) = shown.cells(text, str(size["blocks"]))
+    assert line[0] == f"{size['instructions']:,}" and line[-1] == f"{size['peak_memory_gb']:.2f}"
+    (asked,) = shown.cells(text, "How many gigabytes do 30 million blocks need?")
+    assert asked == ["≤ 2.50", f"{size['peak_memory_gb']:.2f}", "**yes**"]
+    assert shown.cells(text, "one task of a training died")[0][5] == "0"
+    assert (
+        shown.cells(text, "all", "All")[0][0]
+        == shown.cells(text, "How many faults were injected into runs of the pipeline?")[0][1]
+    )
+    (draw,) = figures.values()
+    assert render(draw())[:4] == b"\x89PNG"
 
 
-def test_costs_are_shown_per_block() -> None:
-    shown = curve.section(EVIDENCE)
-    assert shown["sizes"].lines[0] == ["1,000,000", "7,000,000", "2 and 2", "30", "20", "20.0", "-", "1.20"]
-    assert shown["sizes"].lines[1][-2] == "0.95"  # log(25) / log(30)
-    assert shown["rules"].lines[0] == ["`ingest`", "12", "270", "240", "8.0", "0.60", "70.0"]
-    assert [line[0] for line in shown["rules"].lines] == ["`ingest`", "`deduplicate`", "`dags`"]
-    assert list(shown["figures"]) == ["scale_blocks"]
-
-
-def test_costs_of_a_billion_blocks_are_in_proportion() -> None:
-    planned = curve.section(EVIDENCE)["planned"]
-    assert planned == {"blocks": "1,000,000,000", "hours": "4.6", "serial": "0.3", "written": "0.19"}
-
-
-def test_nothing_is_shown_of_what_was_not_measured() -> None:
-    shown = curve.section(NOTHING)
-    assert not shown["sizes"] and not shown["planned"] and not shown["figures"]
+def test_each_missing_benchmark_is_named() -> None:
+    text, figures = shown.page("scale", shown.evidence("graphs_stored"))
+    for command in ("python -m benchmarks.cluster", "git restore reports/published/faults"):
+        assert f"Not measured yet: `{command}`." in text
+    assert not figures

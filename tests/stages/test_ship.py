@@ -34,7 +34,6 @@ from pipeline.outside.tables import JOB_SHOP_HISTORY
 from pipeline.processors.tables import GUESS_HISTORY
 from tests.blocks.models import imitated
 from tests.graphs.models import small_policies
-from tests.report import imitations
 
 KINDS = ["imitator", "schedulers", "policy", "whole_graph", "job_shop"]
 SMALL = WholeGraph(width=8, graph_layers=1, attention_layers=1, heads=2, segment=4)
@@ -111,10 +110,10 @@ def train_job_shops(folder: Path) -> None:
 def measured(kind: str) -> pd.DataFrame:
     """Results of the method `uses` and of another."""
     if kind == "imitator":
-        frame = imitations.main_results().query("method == 'attention_pointer'").assign(method="m")
-        for seed, share in (("0", 0.123), ("1", 0.456)):
-            frame.loc[(frame["seed"] == seed) & (frame["metric"] == "exact_match"), "value"] = share
-        return frame
+        of = {"experiment": "e", "set": "test_5", "method": "m", "decoder": "greedy"}
+        shares = {"0": 0.123, "1": 0.456, "all": 0.9}
+        metrics = ("exact_match", "kendall_tau_distance", "valid_share")
+        return results([row(of, name, share, n=9, seed=seed) for seed, share in shares.items() for name in metrics])
     decoder, target, baseline = ("best", "proxy", "list_scheduling") if kind == "policy" else ("none", "all", "best")
     ratio = Quantity("makespan", "ratio", baseline, "simulator")
     of = {"experiment": "e", "set": "s", "decoder": decoder}

@@ -36,9 +36,9 @@ class Evidence:
     contents: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)  # kept by build.py
 
     def of(self, *experiments: str) -> pd.DataFrame:
-        """Rows of these experiments over all seeds."""
+        """Rows of these experiments over all seeds, and those of measurements without seeds."""
         results = self.results
-        return results[results["experiment"].isin(experiments) & (results["seed"] == ALL)]
+        return results[results["experiment"].isin(experiments) & results["seed"].isin((ALL, "none"))]
 
     @cached_property
     def with_claims(self) -> Evidence:

@@ -15,7 +15,7 @@ from learned_schedulers.figures import subplots
 from learned_schedulers.graphs.devices.timeline import Timeline
 from learned_schedulers.graphs.plans.gantt import gantt as gantt_chart
 from pipeline.lab.page.graphs import OF_PAPER
-from pipeline.lab.page.names import in_order, label, set_label
+from pipeline.lab.page.names import in_order, label
 from pipeline.lab.page.panels import COLOURS, panels, styles
 from pipeline.lab.page.plots import key, legend, logarithmic
 
@@ -100,17 +100,6 @@ def executed(points: pd.DataFrame, targets: list[str]) -> Figure:
             ax.set(xlabel="simulated speedup", title=target)
         for ax in axes[::3]:
             ax.set_ylabel("measured speedup")
-    return figure
-
-
-def by_seconds(parts: pd.DataFrame, sets: list[str]) -> Figure:
-    """Best makespan so far over list scheduling's against seconds, a panel for each set. parts: rows by seconds."""
-    style = styles(sorted(set(parts["method"])))
-    with panels(sets, len(sets), 4.2, 3.2, style, 4) as (figure, axes):
-        for ax, name in zip(axes, sets, strict=True):
-            _progress(ax, parts[parts["set"] == name], style, 3.5, 7)
-            ax.set(xlabel="seconds per graph", title=set_label(name), ylim=(None, 1.6))
-        axes[0].set_ylabel("makespan over list scheduling's")
     return figure
 
 

@@ -1,44 +1,14 @@
-"""Names, columns and cells of the pages on computation graphs: devices, policies, placement, fusion."""
+"""Names, a column and a cell of pages and model cards on computation graphs."""
 
 from __future__ import annotations
 
-import pandas as pd
-
-from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import label
-from pipeline.lab.page.numbers import Row, count, percent, spread, two
+from pipeline.lab.page.numbers import Row, percent, spread
 from pipeline.lab.page.tables import Column, of
 
-LIST, PROXY = "list_scheduling", "proxy"
+LIST = "list_scheduling"
 OF_PAPER = ("proxy", "noisy", "bandwidth", "latency")  # targets
-REAL, SYNTHETIC = "unseen_real", "unseen_synthetic"  # sets
 METHOD: Column = ("Method", of("method", label))
-
-
-def of_set(evidence: Evidence, experiment: str, name: str) -> pd.DataFrame:
-    """Rows of one set over all seeds."""
-    rows = evidence.of(experiment)
-    return rows[rows["set"] == name]
-
-
-def two_digits(row: Row | None) -> str:
-    """A row with its interval, two digits after the point."""
-    return spread(row, two)
-
-
-def short(row: Row | None) -> str:
-    """A row with its interval, three significant digits."""
-    return spread(row, lambda value: f"{value:.3g}")
-
-
-def digits(row: Row | None) -> str:
-    """A row with its interval, three significant digits; whole numbers from 100 on."""
-    return spread(row, lambda value: count(value) if abs(value) >= 100 else f"{value:.3g}")
-
-
-def methods(evidence: Evidence, experiment: str) -> list[str]:
-    """Methods in the order of the parameters."""
-    return list(evidence.settings(experiment).get("methods", ()))
 
 
 def over(row: Row | None) -> str:

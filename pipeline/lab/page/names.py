@@ -76,11 +76,17 @@ _METHODS = {
     "jax_eager": "jax, eager",
     "jax_scan": "jax.jit, scan",
     "jax_scan_unrolled": "jax.jit, scan unrolled",
+    "shortest_first": "Shortest processing time",
+    "best_rule": "Best of eight rules",
+    "randomised_rules": "Best rule, randomised, 512 schedules",
+    "job_shop_policy": "Policy, one greedy schedule",
+    "job_shop_policy_512": "Policy, 512 schedules",
     "baseline": "One array, actions drawn in the loop (baseline)",
     "no_concatenation": "Separate arrays",
     "random_outside": "Separate arrays, actions drawn outside",
 }
 _PLACED = "placed_"  # methods whose placements are repaired
+_SAGA = "saga_"  # schedulers of SAGA
 _SUFFIXES = {  # of methods that differ in one thing from the method without it
     "_long": ", long",
     "_short": ", short",
@@ -144,6 +150,10 @@ SETS = {
     "fusion_unseen": "whole unseen graphs",
     "fusion_unseen_parts": "small parts of unseen graphs",
     "fusion_development": "whole development graphs",
+    "psplib_j30": "PSPLIB, 30 activities",
+    "psplib_j60": "PSPLIB, 60 activities",
+    "classical": "classical job-shops",
+    "taillard": "Taillard's job-shops",
     "all": "all",
     "quick_real": "real development graphs, a few",
     "quick_synthetic": "synthetic graphs, a few",
@@ -160,6 +170,9 @@ def label(method: str) -> str:
     for suffix, text in _SUFFIXES.items():
         if method.endswith(suffix):
             return label(method.removesuffix(suffix)) + text
+    if method.startswith(_SAGA):
+        words = method.removeprefix(_SAGA)
+        return f"SAGA, {words.upper() if len(words) <= 4 else spelt(words)}"  # the short ones are abbreviations
     if method.startswith(_PLACED):
         return f"{label(method.removeprefix(_PLACED))}, repaired"
     return spelt(method).capitalize()
@@ -192,12 +205,13 @@ def mode(name: str) -> str:
     return f"`{name}`"
 
 
-def natural(name: str) -> list[tuple[int, int | str]]:
+def natural(name: object) -> list[tuple[int, int | str]]:
     """Sort key that puts 2 before 10."""
-    return [(0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", name) if part]
+    return [(0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", str(name)) if part]
 
 
 def in_order(names: Iterable[str], first: Iterable[str]) -> list[str]:
-    """Each name once: first those of `first` in their sequence, then further ones by name, 2 before 10."""
+    """Each name once: first those of `first` in their sequence, then others by name, 2 before 10 and `all` last."""
     present, before = set(names), list(dict.fromkeys(first))
-    return [name for name in before if name in present] + sorted(present - set(before), key=natural)
+    rest = sorted(present - set(before), key=lambda name: (name == "all", natural(name)))
+    return [name for name in before if name in present] + rest

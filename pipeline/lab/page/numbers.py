@@ -117,6 +117,101 @@ def cell(value: object) -> str:
     return str(escape(str(value))).replace("|", "\\|").replace("\n", " ")
 
 
+def message(value: object) -> str:
+    """A program's message as a cell: `__name__` is no bold word."""
+    return cell(value).replace("_", "\\_")
+
+
+def megabytes(size: float) -> str:
+    """Bytes in whole megabytes."""
+    return count(size / 1e6)
+
+
 def code(value: object) -> str:
     """Text of a cell as code; empty if there is no text."""
     return f"`{cell(value)}`" if isinstance(value, str) and value else ""
+
+
+def brief(share: float) -> str:
+    """A percentage that is short enough for a card."""
+    return percent(share, 0 if abs(share) >= 0.1 else 1)
+
+
+def more(share: float | None) -> str:
+    """A difference of shares that is short enough for a card."""
+    return points(share, 0 if abs(share or 0) >= 0.1 else 1)
+
+
+def over(ratio: float) -> str:
+    """A ratio minus 1, with its sign: -4.2% is shorter."""
+    return _signed(ratio, 1)
+
+
+def finely_over(ratio: float) -> str:
+    """The same with two digits: -0.42% is faster."""
+    return _signed(ratio, 2)
+
+
+def _signed(ratio: float, digits: int) -> str:
+    text = percent(ratio - 1, digits)
+    return text if ratio < 1 or not text.strip("-0.%") else f"+{text}"
+
+
+def digits(value: float) -> str:
+    """Three significant digits; whole numbers from 100 on."""
+    return count(value) if abs(value) >= 100 else f"{value:.3g}"
+
+
+def duration(seconds: float) -> str:
+    """A time in its natural unit: `13 µs`, `4.2 ms`, `13.25 s`."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.4g} {unit}"
+    return f"{seconds / 1e-6:.4g} µs"
+
+
+def millions(value: float) -> str:
+    """Millions, three significant digits."""
+    return f"{value / 1e6:.3g}"
+
+
+def milliseconds(seconds: float) -> str:
+    """Seconds as milliseconds, one digit after the point."""
+    return number(1e3 * seconds, 1)
+
+
+def scientific(value: float) -> str:
+    """Two digits, of numbers below 0.01 with a power of ten: `2.7e-03`; a dash if it is missing."""
+    return "-" if math.isnan(value) else f"{value:.1e}" if value < 0.01 else f"{value:.2f}"
+
+
+def number_4(value: float) -> str:
+    """A number with four digits after the point."""
+    return number(value, 4)
+
+
+# How a claim, or a column of a table, prints its numbers.
+WRITERS: Mapping[str, Write] = {
+    "brief": brief,
+    "code": code,
+    "count": count,
+    "digits": digits,
+    "duration": duration,
+    "finely_over": finely_over,
+    "hundredths": hundredths,
+    "megabytes": megabytes,
+    "message": message,
+    "milliseconds": milliseconds,
+    "millions": millions,
+    "more": more,
+    "number": number,
+    "number_4": number_4,
+    "over": over,
+    "percent": percent,
+    "points": points,
+    "scientific": scientific,
+    "signed": signed,
+    "text": cell,
+    "times": times,
+    "two": two,
+}

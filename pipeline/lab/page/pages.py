@@ -1,92 +1,94 @@
-"""The report's pages: those that the chapters declare, after the front page. Each becomes Markdown and HTML."""
+"""The report's pages: `page.md` of each chapter, between the front page and that of
+experiments without a page. Each becomes Markdown and HTML.
+
+A page begins with its settings in YAML between two lines `---`: those of `Page`. Below it is Markdown with calls
+(`calls.py`) that bring claims, tables and pictures. A file with `on` adds its text to the end of another page.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from functools import cache
-from typing import NamedTuple
+from pathlib import Path
 
+import yaml
+
+from learned_schedulers.section import Section
 from pipeline.lab import chapters
-from pipeline.lab.page.numbers import Write, percent
+
+FOLDER = Path(__file__).parent
 
 
-class Sentence(NamedTuple):
-    """A sentence of a page's answer, which `{}` completes by the value of a claim; true whatever the value is."""
+class Card(Section):
+    """What the front page says of a system above its claims, which name the page as `front`."""
 
-    claim: str
+    title: str
     text: str
-    write: Write = percent
 
 
-@dataclass(frozen=True)
-class Page:
-    """A page. Links to it show its title or short name; the front page also shows the question that it answers.
+class Worth(Section):
+    """A line of the front page's figure: time saved by a heuristic, by what is learned, and by search without learning.
 
-    A section is a module beside this declaration; its template has the same name, or one `page.md.j2` shows all.
+    Each of the three is a row of table `results`, a ratio of times to the baseline: `rows` are the columns in common.
     """
 
-    place: int  # among all pages
+    text: str
+    rows: dict[str, str]
+    heuristic: dict[str, str]
+    learned: dict[str, str]
+    searched: dict[str, str]
+
+
+class Page(Section):
+    """A page. Links to it show its title or short name; the front page also shows the question that it answers."""
+
     name: str  # the chapter's
-    short: str
-    title: str
-    question: str
-    experiments: tuple[str, ...]  # shown on the page; only those in params.yaml's `report` run by default
-    sections: tuple[str, ...]
-    fresh: tuple[str, ...] = ()  # kinds of files of this run that `prepared.py` beside this declaration reads
-    answer: tuple[Sentence, ...] = ()  # to the question
-
-
-@dataclass(frozen=True)
-class Part:
-    """What a chapter without a page of its own adds to the end of another chapter's page."""
-
-    page: str
-    experiments: tuple[str, ...]
-    sections: tuple[str, ...]
-    fresh: tuple[str, ...] = ()
-
-
-FRONT = Page(
-    place=0,
-    name="index",
-    short="front page",
-    title="Learned schedulers: three papers, built again and measured",
-    question=(
-        "What is learning worth beside a heuristic, when instructions are ordered, and when the operations of neural "
-        "networks are placed on devices: three published systems, built again and measured."
-    ),
-    experiments=(),  # it has the experiments of all further pages
-    sections=("front",),
-)
+    body: str  # Markdown with calls
+    place: int = 0  # among all pages
+    title: str = ""
+    short: str = ""
+    question: str = ""
+    experiments: list[str] = []  # shown on the page; only those in params.yaml's `report` run by default
+    answer: dict[str, str] = {}  # claim -> the sentence that `{}` completes by its value; true whatever the value is
+    picture: str = ""  # the call that draws what opens the page
+    card: Card | None = None
+    worth: list[Worth] = []
+    on: str = ""  # the page to whose end this text is added
+    fresh: list[str] = []  # kinds of files of this run that the chapter's `prepared.py` reads
 
 
 @cache
-def parts() -> dict[str, list[tuple[str, Part]]]:
-    """Name of a page -> chapters with sections on it, and these."""
-    declared = [(module.__name__.split(".")[1], module.PAGE) for module in chapters.modules("page")]
-    named: dict[str, list[tuple[str, Part]]] = {}
-    for chapter, part in declared:
-        if isinstance(part, Part):
-            named.setdefault(part.page, []).append((chapter, part))
-    return named
+def declared() -> tuple[Page, ...]:
+    """Every `page.md` of a chapter."""
+    return tuple(_read(path, path.parent.name) for path in chapters.files("page.md"))
+
+
+def _read(path: Path, name: str) -> Page:
+    _, settings, body = path.read_text().split("---\n", 2)
+    return Page.model_validate({"name": name, "body": body.strip() + "\n", **yaml.safe_load(settings)})
 
 
 @cache
 def pages() -> tuple[Page, ...]:
-    """All pages with the experiments of all their sections; the first one links to all further pages."""
-    declared = [module.PAGE for module in chapters.modules("page") if isinstance(module.PAGE, Page)]
-    whole = [
-        replace(page, experiments=sum((part.experiments for _, part in parts().get(page.name, [])), page.experiments))
-        for page in declared
-    ]
-    return (FRONT, *sorted(whole, key=lambda page: page.place))
+    """All pages with the text and experiments of what is added to them; the first one links to all further pages."""
+    front, frozen = (_read(FOLDER / f"{file}.md", name) for file, name in (("front", "index"), ("frozen", "frozen")))
+    return (front, *sorted((_joined(page) for page in declared() if not page.on), key=lambda page: page.place), frozen)
+
+
+def _joined(page: Page) -> Page:
+    added = [each for each in declared() if each.on == page.name]
+    body = "\n\n".join([page.body, *(each.body for each in added)])
+    return page.model_copy(
+        update={
+            "body": body,
+            "experiments": [*page.experiments, *(name for each in added for name in each.experiments)],
+        }
+    )
 
 
 def fresh() -> dict[str, str]:
     """Kind of files of this run that a page reads -> the chapter."""
-    declared = [(module.__name__.split(".")[1], module.PAGE) for module in chapters.modules("page")]
-    return {kind: chapter for chapter, page in declared for kind in page.fresh}
+    return {kind: page.name for page in declared() for kind in page.fresh}
 
 
 def files() -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """What pages read of this run beside results, parts and trainings: each chapter prepares its own tables.
 
-A page declares kinds of files (`Page.fresh`, `Part.fresh`); `prepared(files, params)` in the module `prepared.py`
-beside it gets the files of each kind, and the parameters.
+A page declares kinds of files (`Page.fresh`); `prepared(files, params)` in the module `prepared.py` beside it gets the
+files of each kind, and the parameters.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Prepared:
 
 def of_chapters(files: Files, params: Mapping[str, Any]) -> Prepared:
     """All that the chapters prepare."""
-    every = [module.prepared(files, params) for module in chapters.modules("page.prepared")]
+    every = [module.prepared(files, params) for module in chapters.modules("prepared")]
     return Prepared(
         {name: frame for each in every for name, frame in each.tables.items()},
         tuple(rows for each in every for rows in each.results),

@@ -11,7 +11,7 @@ import markdown as markdown_package
 
 from pipeline.lab.page.templates import template
 
-LONG = 12  # rows; a longer table is folded
+LONG = 20  # rows; a longer table is folded
 WIDE = 6  # columns of numbers; a table with more hides its intervals until the reader turns them on
 PANELS = 1300  # pixels; a wider figure has a line of its own
 _LEAD = 90  # characters; a longer sentence before a table does not become its summary

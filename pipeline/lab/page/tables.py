@@ -39,7 +39,7 @@ Column = tuple[str, Cell]  # heading, and what writes the cells below it
 
 @dataclass(frozen=True)
 class Table:
-    """A table of texts; it is false if it has no line. Cells from column `right` on are aligned to the right."""
+    """A table of texts; without lines it is false and empty. Cells from column `right` on are aligned to the right."""
 
     head: list[str] = field(default_factory=list)
     lines: list[list[str]] = field(default_factory=list)
@@ -49,6 +49,8 @@ class Table:
         return bool(self.lines)
 
     def __str__(self) -> str:
+        if not self.lines:
+            return ""
         rule = ["---:" if self.right and place >= self.right else "---" for place in range(len(self.head))]
         return "\n".join(f"| {' | '.join(cells)} |" for cells in (self.head, rule, *self.lines))
 

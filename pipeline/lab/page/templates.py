@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import jinja2
 
 from learned_schedulers.command import explanation
-from pipeline.lab.page.names import label
+from pipeline.lab.page.names import label, set_label
 from pipeline.lab.page.numbers import count
 from pipeline.lab.page.tables import Table
 
-FOLDER = Path(__file__).resolve().parents[2]  # of the chapters
 _STYLE = Path(explanation.__file__).parent  # the console command has pages in the same style
 
 
-def template(name: str) -> jinja2.Template:
-    """The template of that name; an undefined variable in it is an error."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader([FOLDER, FOLDER / "lab/page", _STYLE]),
+@cache
+def environment() -> jinja2.Environment:
+    """Of templates and of pages' texts; an undefined variable is an error."""
+    shared = jinja2.Environment(
+        loader=jinja2.FileSystemLoader([Path(__file__).parent, _STYLE]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"label": label, "count": count}
-    environment.globals |= {"titled": titled, "picture": picture}
-    return environment.get_template(name)
+    shared.filters |= {"label": label, "set_label": set_label, "count": count}
+    shared.globals |= {"titled": titled}
+    return shared
+
+
+def template(name: str) -> jinja2.Template:
+    """The template of that name."""
+    return environment().get_template(name)
 
 
 def titled(tables: Mapping[str, Table], heading: str = "", capital: bool = False) -> str:
@@ -35,8 +41,3 @@ def titled(tables: Mapping[str, Table], heading: str = "", capital: bool = False
     end = "" if heading.startswith("#") else ":"
     titles = {title: title[:1].upper() + title[1:] if capital else title for title in tables}
     return "\n\n".join(f"{heading}{titles[title]}{end}\n\n{table}" for title, table in tables.items() if table)
-
-
-def picture(figures: Collection[str], name: str, alt: str, lead: str = "") -> str:
-    """A figure and the sentence that introduces it; empty if the figure is not drawn."""
-    return "\n\n".join(filter(None, (lead, f"![{alt}](figures/{name}.png)"))) if name in figures else ""

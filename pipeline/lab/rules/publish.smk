@@ -135,7 +135,7 @@ rule claims:
     shell: stage("claims", "settings_now")
 
 
-PAGE_MODULES = [".".join(file.with_suffix("").parts) for file in sorted(Path("pipeline").glob("*/page/**/*.py"))]
+PAGE_MODULES = [name for kind in ("claims", "figures", "prepared") for name in chapters.module_names(kind)]
 REPORT_MODES = unique(mode for name in P.report.experiments for mode in P.experiments[name].dependencies)
 
 
@@ -160,7 +160,8 @@ rule report:
     input:
         src=src("report", *PAGE_MODULES),
         files=[
-            *sorted(str(file) for ending in ("css", "j2", "js", "md") for file in Path("pipeline").rglob(f"page/**/*.{ending}")),
+            *map(str, chapters.files("page.md")),
+            *sorted(str(file) for ending in ("css", "j2", "js", "md") for file in Path("pipeline/lab/page").glob(f"*.{ending}")),
             *(file for files in FRESH.values() for file in files),
         ],
         behaviour="reports/behaviour.json",

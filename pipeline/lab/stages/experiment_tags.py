@@ -13,7 +13,6 @@ from typing import Any
 
 from pipeline.lab import runs
 from pipeline.lab.config.experiments import tasks
-from pipeline.lab.page.cards import cards
 from pipeline.lab.page.names import set_label
 from pipeline.lab.page.pages import Page, experiments, pages
 
@@ -29,9 +28,9 @@ ID = "{experiment_id}"  # stands for it in tags that are made before it is known
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """Experiments as a newcomer should meet them: those of the front page's pictures, then page by page."""
+    """Experiments as a newcomer should meet them: the first one of each system's page, then page by page."""
     present = set(names)
-    pictured = [card.picture.rows["experiment"] for card in cards().values()]
+    pictured = [page.experiments[0] for page in pages() if page.card]
     return [name for name in dict.fromkeys([*pictured, *experiments(present)]) if name in present]
 
 

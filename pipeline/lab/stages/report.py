@@ -74,10 +74,11 @@ def main(
 def _write(evidence: Evidence, curves: dict[str, str], out: Path) -> None:
     """Pages, figures and numbers; no figure of an earlier run may stay."""
     files: dict[str, bytes] = {}
-    for name, draw in tqdm(build.figures(evidence).items(), desc="Figures", unit="figure"):
+    report = build.report(evidence)
+    for name, draw in tqdm(report.figures.items(), desc="Figures", unit="figure"):
         files[f"figures/{name}.png"] = render(draw())
     images = {Path(name).stem: content for name, content in files.items()}
-    for name, text in build.markdown(evidence).items():
+    for name, text in report.texts.items():
         files |= {f"{name}.md": text.encode(), f"{name}.html": rendering.html(text, images).encode()}
     files |= {f"plots/{name}": curve.encode() for name, curve in curves.items()}
     files["results.csv"] = tidy.csv(evidence.results).encode()

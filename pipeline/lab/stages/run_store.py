@@ -1,27 +1,17 @@
-"""MLflow's store of runs, the only door to it: this folder's SQLite or, by `MLFLOW_TRACKING_URI`, a team's server.
+"""MLflow's store of runs, the only door to it: this folder's SQLite or, by `MLFLOW_TRACKING_URI`, a server.
 
-Many write to a server at once, and it offers no lock. So every writer looks at all runs of the experiment, corrects
-what is wrong with them, logs what is missing, and ends after a look at which nothing was wrong:
-
-- A run of its own that it did not finish, because it was killed, is deleted.
-- Of finished runs with equal content, the one that was started first stays; the others are deleted. Every writer takes
-  the same for the first, and whoever finishes last sees all of them: so one stays, and no content is lost.
-- A writer holds the finished runs that its tables say, by a tag of its own, and drops others.
-- A run is `current` while anybody holds it, `superseded` afterwards. No finished run is deleted but for an equal one.
-
-"Deleted" means: in MLflow's bin, which `mlflow gc` empties.
+One clone writes at a time. It deletes its runs that a kill left half-logged, logs those that nobody has logged, and
+tags its runs of other content `state=superseded`. A run that another folder logged is never changed.
 """
 
 from __future__ import annotations
 
 import fcntl
 import getpass
-import hashlib
 import os
 import socket
 import tempfile
 import time
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,11 +30,8 @@ if TYPE_CHECKING:
 STORE, ARTIFACTS = Path("mlflow.db"), Path("mlartifacts")
 VARIABLE = "MLFLOW_TRACKING_URI"
 _REMEDY = f"If another version wrote it, or the folder was moved, delete {STORE} and {ARTIFACTS}: they are made anew"
-_HOLDER = "holder."  # a tag of this kind for every folder whose tables say the run; its value is the folder
 _PICTURE = "picture.png"  # an artifact
-_LOOKS = 100  # each follows a correction: a team needs fewer
 _MOST = 50_000  # runs that MLflow gives at once; an experiment has tens
-_FORESTALLED = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "INVALID_STATE", "BAD_REQUEST")  # say the stores
 
 
 def team_server() -> str | None:
@@ -100,33 +87,44 @@ def experiments() -> dict[str, str]:
 
 
 def track(
-    client: MlflowClient,
-    experiment: str,
-    tags: dict[str, str],
-    items: list[runs.Run],
-    origin: dict[str, str],
-    folder: str | None = None,
+    client: MlflowClient, experiment: str, tags: dict[str, str], items: list[runs.Run], origin: dict[str, str]
 ) -> None:
-    """Log those runs of the experiment that nobody has logged, and hold those that stand in the folder's tables.
+    """Log those runs of the experiment that nobody has logged; the store then says which runs are current.
 
-    `tags`: of the experiment. `origin`: tags that say where numbers come from that are made now. `folder`: this one by
-    default. Raises ValueError where the store's artifacts lie in another folder.
+    `tags`: of the experiment. `origin`: tags that say where numbers come from that are made now. Raises ValueError
+    where the store's artifacts lie in another folder.
     """
     experiment_id = _experiment(client, experiment, tags)
-    folder = folder or f"{getpass.getuser()}@{socket.gethostname()}:{Path.cwd()}"
-    mine = _HOLDER + hashlib.sha256(folder.encode()).hexdigest()[:16]
-    state = {"state": "logging", "writer": folder, mine: folder, "mlflow.user": getpass.getuser()}
-    for _ in range(_LOOKS):
-        listed = client.search_runs([experiment_id], max_results=_MOST)
-        corrections, missing = _look(listed, items, mine, folder)
-        if not corrections and not missing:
-            return
-        for correction, *arguments in corrections:
-            _correct(client, correction, *arguments)
-        # What was logged last stands first on MLflow's page: the best method.
-        for item in tqdm(missing[::-1], desc=f"MLflow, {experiment}", unit="run", disable=not missing):
-            _log(client, experiment_id, item, (item.provenance or origin) | state)
-    raise ValueError(f"MLflow's runs of {experiment} do not become right; the last corrections: {corrections}")
+    folder = f"{getpass.getuser()}@{socket.gethostname()}:{Path.cwd()}"
+    state = {"state": "current", "writer": folder, "mlflow.user": getpass.getuser()}
+    listed = client.search_runs([experiment_id], max_results=_MOST)
+    for run in listed:
+        if run.info.status != "FINISHED" and run.data.tags.get("writer") == folder:  # killed while it was logged
+            client.delete_run(run.info.run_id)
+    logged = {_content(run) for run in listed if run.info.status == "FINISHED"}
+    missing = [item for item in items if (item.name, item.fingerprint) not in logged]
+    # What was logged last stands first on MLflow's page: the best method.
+    for item in tqdm(missing[::-1], desc=f"MLflow, {experiment}", unit="run", disable=not missing):
+        _log(client, experiment_id, item, (item.provenance or origin) | state)
+    here = {(item.name, item.fingerprint) for item in items}
+    mine = [
+        run
+        for run in client.search_runs([experiment_id], max_results=_MOST)
+        if run.info.status == "FINISHED" and run.data.tags.get("writer") == folder
+    ]
+    whole = [run for run in mine if run.data.tags.get("kind") == "tables"]
+    newest = max(whole, key=lambda run: run.info.start_time).info.run_id if whole else None
+    for run in mine:
+        right = {"state": "current" if _content(run) in here else "superseded"}
+        if newest is not None and run.data.tags.get("kind") == "training":  # folded up below the newest run `tables`
+            right["mlflow.parentRunId"] = newest
+        for key, value in right.items():
+            if run.data.tags.get(key) != value:
+                client.set_tag(run.info.run_id, key, value)
+
+
+def _content(run: entities.Run) -> tuple[str, str]:
+    return str(run.info.run_name), run.data.tags.get("fingerprint", "")
 
 
 def _experiment(client: MlflowClient, name: str, tags: dict[str, str]) -> str:
@@ -135,17 +133,11 @@ def _experiment(client: MlflowClient, name: str, tags: dict[str, str]) -> str:
     Its artifacts lie in this folder or where the server puts them. Raises ValueError where they lie in a folder of
     another place: they would be lost to others.
     """
-    from mlflow.exceptions import MlflowException
-
     server = team_server()
     in_folder = None if server else (ARTIFACTS / name).resolve().as_uri()
     experiment = client.get_experiment_by_name(name)
     if experiment is None:
-        try:
-            client.create_experiment(name, in_folder, tags)
-        except MlflowException as error:
-            if error.error_code != "RESOURCE_ALREADY_EXISTS":  # made by another one meanwhile
-                raise
+        client.create_experiment(name, in_folder, tags)
         experiment = client.get_experiment_by_name(name)
         assert experiment is not None
     location = experiment.artifact_location
@@ -157,66 +149,13 @@ def _experiment(client: MlflowClient, name: str, tags: dict[str, str]) -> str:
             "Start it with --artifacts-destination, without --no-serve-artifacts: see docs/team.md"
         )
     if experiment.lifecycle_stage == "deleted":
-        _correct(client, "restore_experiment", experiment.experiment_id)
+        client.restore_experiment(experiment.experiment_id)
     experiment_id = str(experiment.experiment_id)
     for key, value in tags.items():
         if experiment.tags.get(key) != (right := value.replace(ID, experiment_id)):
             client.set_experiment_tag(experiment_id, key, right)
-    _correct(client, "rename_experiment", experiment_id, name)  # it is modified now: MLflow's first page begins with it
+    client.rename_experiment(experiment_id, name)  # it is modified now: MLflow's first page begins with it
     return experiment_id
-
-
-def _correct(client: MlflowClient, correction: str, *arguments: str) -> None:
-    """Change the store by a method of the client. Another writer may forestall it, as by deleting the run."""
-    from mlflow.exceptions import MlflowException
-
-    try:
-        getattr(client, correction)(*arguments)
-    except MlflowException as error:
-        if error.error_code not in _FORESTALLED:
-            raise
-
-
-def _look(
-    listed: list[entities.Run], items: list[runs.Run], mine: str, folder: str
-) -> tuple[list[tuple[str, ...]], list[runs.Run]]:
-    """(corrections, runs to be logged) after one look at all runs of an experiment that are not in the bin.
-
-    A correction is a method of the client and its arguments. `mine`: the tag by which this folder holds a run.
-    """
-    corrections: list[tuple[str, ...]] = []
-    by_content: defaultdict[tuple[str, str], list[entities.Run]] = defaultdict(list)
-    for run in listed:
-        tags = run.data.tags
-        if run.info.status == "FINISHED" and "fingerprint" in tags:
-            by_content[str(run.info.run_name), tags["fingerprint"]].append(run)
-        elif tags.get("writer") == folder:  # killed while logging: no other process of this folder writes now
-            corrections.append(("delete_run", run.info.run_id))
-    items_here = {(item.name, item.fingerprint): item for item in items}
-    for equal in by_content.values():
-        equal.sort(key=_start)
-    whole = [equal[0] for equal in by_content.values() if equal[0].data.tags.get("kind") == "tables"]
-    for content, (first, *others) in by_content.items():
-        tags, run_id = first.data.tags, first.info.run_id
-        holders = {
-            key: value for run in (first, *others) for key, value in run.data.tags.items() if key.startswith(_HOLDER)
-        }
-        holders.pop(mine, None)
-        if content in items_here:
-            holders[mine] = folder
-        elif mine in tags:
-            corrections.append(("delete_tag", run_id, mine))
-        right = holders | {"state": "current" if holders else "superseded"}
-        if whole and tags.get("kind") == "training":  # folded up below the newest run `tables`
-            right["mlflow.parentRunId"] = max(whole, key=_start).info.run_id
-        corrections += [("set_tag", run_id, key, value) for key, value in right.items() if tags.get(key) != value]
-        corrections += [("delete_run", run.info.run_id) for run in others]
-    return corrections, [item for content, item in items_here.items() if content not in by_content]
-
-
-def _start(run: entities.Run) -> tuple[int, str]:
-    """By which runs are put into a sequence that is the same for every writer."""
-    return run.info.start_time, run.info.run_id
 
 
 def _log(client: MlflowClient, experiment_id: str, item: runs.Run, more_tags: dict[str, str]) -> None:

@@ -1,0 +1,53 @@
+"""Figures of expected beside measured seconds: of models, and of kinds of operations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
+
+from learned_schedulers.figures import subplots
+from pipeline.lab.page.evidence import Evidence
+from pipeline.lab.page.plots import Drawing, downwards, drawings, point
+
+_FACTOR = 2.0  # beyond which a kind of operations is an outlier
+_USUAL, _OUTLIER = "#0072b2", "#d55e00"
+
+
+def figures(evidence: Evidence) -> dict[str, Drawing]:
+    """Measured over expected seconds, if they were measured."""
+    timed = evidence.of("own_model_times")
+    kinds = timed[timed["metric"] == "kind_ratio"]
+    totals = timed[(timed["metric"] == "total_ratio") & (timed["set"] != "all")]  # expected over measured
+    totals = totals.assign(value=1 / totals["value"], low=np.nan, high=np.nan, judge=totals["set"])
+    return drawings(
+        own_models_totals=(_ratios, totals, 5.6, "Models, with the number of their operations"),
+        own_models_times=(_ratios, kinds, 7.4, ""),
+    )
+
+
+def _ratios(rows: pd.DataFrame, width: float, title: str) -> Figure:
+    """A line for each row, named by its judge, of this width in inches; the band is a factor of two."""
+    rows = rows.sort_values("value")
+    with subplots(width, 0.8 + 0.2 * len(rows)) as (figure, axes):
+        ax = axes[0, 0]
+        ends = [*rows["value"], *rows["low"], *rows["high"]]
+        least, most = (np.nanmin([0.4, *ends]) / 1.1, np.nanmax([2.5, *ends]) * 1.1)
+        ax.axvspan(1 / _FACTOR, _FACTOR, color="#eef4f8", zorder=0)
+        ax.axvline(1, color="#222222", linewidth=0.8)
+        tints = [_USUAL if 1 / _FACTOR <= value <= _FACTOR else _OUTLIER for value in rows["value"]]
+        for height, (row, tint) in enumerate(zip(rows.to_dict("records"), tints, strict=True)):
+            point(ax, row, -height, 1.6, marker="o", markersize=5.5, color=tint)
+        downwards(ax, [f"{_short(name)} ({n})" for name, n in zip(rows["judge"], rows["n"], strict=True)])
+        ax.set(title=title, xscale="log", xlim=(least, most))
+        ticks = [tick for tick in (0.25, 0.5, 1, 2, 4, 8) if least <= tick <= most]
+        ax.set_xticks(ticks, [f"{tick:g}×" for tick in ticks])
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.set_xlabel("measured seconds over expected ones, on one core")
+    return figure
+
+
+def _short(kind: str) -> str:
+    """A kind without what torch adds to its name: `_native_batch_norm_legit_no_training` is `batch_norm`."""
+    return kind.strip("_").removeprefix("native_").removesuffix("_legit_no_training")
