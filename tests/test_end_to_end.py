@@ -276,16 +276,3 @@ def test_schedules_of_graphs_are_executed(published: Path) -> None:
     makespans = results.query("metric == 'makespan' and baseline == 'list_scheduling'").set_index("method").value
     assert set(makespans.index) == set(settings["methods"]) and makespans.list_scheduling == 1 and (makespans > 0).all()
     assert "| the same schedules in other processes |" in (published / "reports/devices.md").read_text()
-
-
-def test_the_compiled_corpus_shows_the_order_before_scheduling(undisturbed: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "compiled"
-    shutil.copytree(undisturbed, folder)
-    run(folder, "snakemake", "-j2", "data/sets/compiled_training.parquet", "data/sets/shuffled_training.parquet")
-    stored = pd.read_parquet(folder / "data/corpus/compiled/input_orders.parquet").set_index("block_id").input_order
-    true, shuffled = (
-        pd.read_parquet(folder / f"data/sets/{name}_training.parquet") for name in ("compiled", "shuffled")
-    )
-    assert list(true.block_id) == list(shuffled.block_id)
-    assert [list(order) for order in true.input_order] == [list(stored[name]) for name in true.block_id]
-    assert any(list(a) != list(b) for a, b in zip(true.input_order, shuffled.input_order, strict=True))

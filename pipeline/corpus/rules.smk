@@ -76,35 +76,10 @@ rule join_partitions:
         partitions=expand(path("partitions"), partition=PARTITIONS),
         skipped_shards=expand(path("skipped_shards"), shard=SHARDS),
     output:
-        blocks=path("blocks", corpus="released"),
-        skipped=path("skipped", corpus="released"),
+        blocks=path("blocks"),
+        skipped=path("skipped"),
     message: "Joining the partitions to the corpus"
     shell: stage("join_partitions")
-
-
-def compiled_files(wildcards):
-    """Files that are not pinned: the user's own programs, and the files that are copied over pinned programs."""
-    programs = P.compiled.programs.values()
-    folders = [program.artifact.path for program in programs if program.artifact.kind == "folder"]
-    folders += [program.overlay for program in programs if program.overlay is not None]
-    return unique(str(file) for folder in folders for file in Path(folder).rglob("*") if file.is_file())
-
-
-rule compile:
-    """Compile C sources to blocks with their order before GCC's last scheduling pass. Not part of `all`."""
-    input:
-        src=src("compile"),
-        files=compiled_files,
-    output:
-        blocks=path("blocks", corpus="compiled"),
-        input_orders=path("input_orders", corpus="compiled"),
-        skipped=path("skipped", corpus="compiled"),
-        statistics=path("compiled_statistics", corpus="compiled"),
-    params:
-        settings=section("compiled"),
-    threads: 2
-    message: "Compiling C programs with and without the last scheduling pass, pairing their blocks"
-    shell: stage("compile", "settings", cores="{threads}")
 
 
 rule dags:
@@ -116,15 +91,15 @@ rule dags:
     params:
         dependencies="{dependencies}",
     threads: 2
-    message: "Building dependency DAGs of the {wildcards.corpus} corpus, mode {wildcards.dependencies}"
+    message: "Building dependency DAGs of the corpus, mode {wildcards.dependencies}"
     shell: stage("dags", "dependencies", cores="{threads}")
 
 
 rule describe:
     input:
         src=src("describe"),
-        blocks=path("blocks", corpus="released"),
-        dags=path("dags", corpus="released"),
+        blocks=path("blocks"),
+        dags=path("dags"),
     output:
         out=path("corpus"),
     message: "Describing the corpus: lengths, legal orders, kinds of dependencies, mode {wildcards.dependencies}"
@@ -134,8 +109,8 @@ rule describe:
 rule split:
     input:
         src=src("split"),
-        blocks=path("blocks", corpus="released"),
-        dags=path("dags", corpus="released"),
+        blocks=path("blocks"),
+        dags=path("dags"),
     output:
         out=path("splits"),
     params:
@@ -145,14 +120,13 @@ rule split:
 
 
 rule following:
-    """The released corpus alone has these tables: compiled programs are not stored."""
     input:
         src=src("following"),
         files=ARTIFACTS,
         manifest=path("manifest"),
-        blocks=path("blocks", corpus="released"),
+        blocks=path("blocks"),
     output:
-        out=path("following", corpus="released"),
+        out=path("following"),
     params:
         settings=section("corpus"),
     message: "Reading the instructions that follow every block in its program"
@@ -163,27 +137,20 @@ rule instructions:
     input:
         src=src("instructions"),
         blocks=path("blocks"),
-        following=lambda w: path("following", corpus="released") if w.corpus == "released" else [],
+        following=path("following"),
     output:
         encodings=path("encodings"),
         instructions=path("instructions"),
-    message: "Describing every distinct instruction of the {wildcards.corpus} corpus"
+    message: "Describing every distinct instruction of the corpus"
     shell: stage("instructions")
-
-
-def stored_orders(wildcards):
-    """Table with the input orders of the wildcards' set, or with the blocks that POCSNet's splits hold out."""
-    if P.sets[wildcards.set].input == "before_scheduling":
-        return table_of("input_orders", wildcards.set)
-    return table_of("splits", wildcards.set) if corpus_of(wildcards.set) == "released" else []
 
 
 rule sets:
     input:
         src=src("sets"),
-        blocks=of_set("blocks"),
+        blocks=path("blocks"),
         dags=of_set("dags"),
-        stored=stored_orders,
+        splits=of_set("splits"),
     output:
         out=path("sets"),
     params:
@@ -199,8 +166,8 @@ rule verify:
     """It runs machine code of the corpus, in confined child processes; so nothing but a request runs it."""
     input:
         src=src("verify"),
-        blocks=path("blocks", corpus="released"),
-        dags=path("dags", corpus="released", dependencies="full"),
+        blocks=path("blocks"),
+        dags=path("dags", dependencies="full"),
     output:
         verification=path("verification"),
         sensitivity=path("sensitivity"),

@@ -4,7 +4,7 @@
 rule residuals:
     input:
         src=src("residuals"),
-        dags=path("dags", corpus="released", dependencies="full"),
+        dags=path("dags", dependencies="full"),
     output:
         out=path("residuals"),
     params:

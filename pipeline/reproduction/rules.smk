@@ -6,7 +6,7 @@ from pipeline.reproduction.settings import Reproduction
 rule tokens:
     input:
         src=src("tokens"),
-        blocks=path("blocks", corpus="released"),
+        blocks=path("blocks"),
         splits=path("splits", dependencies="full"),
     output:
         tokens=path("tokens"),
@@ -21,7 +21,7 @@ rule train:
     """Train POCSNet's network, for blocks of one length."""
     input:
         src=src("train"),
-        dags=path("dags", corpus="released"),
+        dags=path("dags"),
         splits=path("splits"),
         tokens=path("tokens"),
         vocabulary=path("vocabulary"),
@@ -42,8 +42,8 @@ rule sweep:
     input:
         src=src("sweep", *P.methods["popocs_20"].modules()),
         set=lambda w: set_with(w),
-        dags=path("dags", corpus="released"),
-        instructions=path("instructions", corpus="released"),
+        dags=path("dags"),
+        instructions=path("instructions"),
         tokens=path("tokens"),
         vocabulary=path("vocabulary"),
         weights=path("weights", model="popocs"),
@@ -70,10 +70,10 @@ def first_weights(model):
 rule examples:
     input:
         src=src("examples", *P.methods["popocs_20"].modules()),
-        blocks=path("blocks", corpus="released"),
+        blocks=path("blocks"),
         set=lambda w: set_with(w),
-        dags=path("dags", corpus="released"),
-        instructions=path("instructions", corpus="released"),
+        dags=path("dags"),
+        instructions=path("instructions"),
         tokens=path("tokens"),
         vocabulary=path("vocabulary"),
         sinkhorn=first_weights("sinkhorn"),

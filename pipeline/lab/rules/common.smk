@@ -45,7 +45,6 @@ wildcard_constraints:
     source="|".join(P.corpus.sources),
     set="|".join(P.sets),
     graph_set="|".join([*P.graph_sets, *P.placement_sets, *P.fusion_sets]),
-    corpus="released|compiled",
     machine="|".join(P.processors),
     target="|".join([GCC, *P.processors]),
     method=r"\w+",
@@ -199,13 +198,9 @@ def drawn_by(table):
     return "|".join(name for name, chosen in P.experiments.items() if table in chosen.drawn) or "none"
 
 
-def corpus_of(set):
-    return P.sets[set].corpus
-
-
 def table_of(kind, set):
-    """Path of the table with the blocks of a set: of the set's corpus and dependencies."""
-    return path(kind).format(corpus=P.sets[set].corpus, dependencies=P.sets[set].dependencies)
+    """Path of the table with the blocks of a set: of its dependencies."""
+    return path(kind).format(dependencies=P.sets[set].dependencies)
 
 
 def of_set(kind):

@@ -31,16 +31,6 @@ def trainings(experiment, kind, models=None):
     )
 
 
-def blocks_of(corpus):
-    """The tables of a corpus that a network for all lengths reads."""
-    return {kind: path(kind).format(corpus=corpus, dependencies="full") for kind in ("encodings", "instructions", "dags")}
-
-
-def of_model(kind):
-    """A table of the corpus that the wildcards' network learns from, as an input function."""
-    return lambda w: blocks_of(corpus_of(network_of(w).training))[kind]
-
-
 def learned_from(purpose):
     """Set of blocks that the wildcards' network learns from, or is measured on."""
     return lambda w: path("sets", set=getattr(network_of(w), purpose))
@@ -50,9 +40,9 @@ rule train_ordering:
     """Train a network for all lengths on GCC's orders."""
     input:
         src=lambda w: src("train_ordering", *architecture(network_of(w))),
-        encodings=of_model("encodings"),
-        instructions=of_model("instructions"),
-        dags=of_model("dags"),
+        encodings=path("encodings"),
+        instructions=path("instructions"),
+        dags=path("dags", dependencies="full"),
         training=learned_from("training"),
         development=learned_from("development"),
     output:
@@ -102,12 +92,12 @@ rule schedule:
         src=lambda w: src("schedule", *sources_of(w)),
         set=path("sets"),
         dags=of_set("dags"),
-        encodings=of_set("encodings"),
-        instructions=of_set("instructions"),
+        encodings=path("encodings"),
+        instructions=path("instructions"),
         tokens=tokens_of("tokens"),
         vocabulary=tokens_of("vocabulary"),
         weights=weights_of,
-        machine=lambda w: [] if w.target == GCC else path("machine_instructions", corpus=corpus_of(w.set), machine=w.target),
+        machine=lambda w: [] if w.target == GCC else path("machine_instructions", machine=w.target),
     output:
         schedules=path("schedules"),
         confidence=path("confidence"),
@@ -129,7 +119,7 @@ def judged_by(wildcards):
 rule judge:
     input:
         src=src("judge"),
-        blocks=of_set("blocks"),
+        blocks=path("blocks"),
         dags=of_set("dags"),
         schedules=judged_by,
     output:
@@ -171,7 +161,7 @@ READ = {  # tables that numbers are of -> their files, as an input function
     "latency": judged,
     "optima": proofs,
     "instructions": per_set("instructions"),
-    "machine_instructions": lambda w: expand(path("machine_instructions", corpus="released"), machine=experiment_of(w).judges),
+    "machine_instructions": lambda w: expand(path("machine_instructions"), machine=experiment_of(w).judges),
 }
 
 
