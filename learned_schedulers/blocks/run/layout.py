@@ -47,7 +47,6 @@ EQUAL, UNDEFINED_FLAGS, DIFFERENT, FAULTED = range(4)  # how a run compares with
 # processor does not treat it as code.
 NOTES_BELOW = 16 * PAGE_BYTES  # bytes from the notes to the piece
 SAVED_RAX, SAVED_RDX, ROUNDS_LEFT, BEGIN, END = range(0, 40, 8)  # offsets in the notes
-FIRST_REGISTERS = 64  # offset in the notes: the values of the 16 registers at the start
 
 
 def slot_bytes(longest: int) -> int:

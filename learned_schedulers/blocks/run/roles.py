@@ -150,16 +150,6 @@ class _Tracker:
         return origin
 
 
-def written_registers(program: Program) -> set[int]:
-    """Numbers of the general registers that a block writes."""
-    return {
-        number
-        for instruction in program.instructions
-        for used in _info_factory.info(instruction).used_registers()
-        if used.access in _WRITES and (number := _number(used.register)) is not None
-    }
-
-
 def roles(program: Program) -> Roles:
     """The roles of a block's registers at the start."""
     tracker = _Tracker()

@@ -6,18 +6,12 @@ in memory, its notes (layout.NOTES_BELOW). The flags change between rounds, in t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Callable
 
 from iced_x86 import Code, Code_, Encoder, Instruction, MemoryOperand, Register, Register_
 
 from learned_schedulers.blocks.run import layout
-from learned_schedulers.blocks.run.executable import Program, assemble
 
-_REGISTERS = (  # by number
-    *(Register.RAX, Register.RCX, Register.RDX, Register.RBX, Register.RSP, Register.RBP, Register.RSI, Register.RDI),
-    *(Register.R8, Register.R9, Register.R10, Register.R11, Register.R12, Register.R13, Register.R14, Register.R15),
-)
 _JUMP_BYTES = 6  # of `jne rel32`
 _CLOCK_LENGTH = 1000  # multiplications in the clock's body; each depends on the one before
 # Latency of a 32-bit `imul` between registers: Intel since Nehalem, AMD since K8 (Fog, Instruction tables; uops.info).
@@ -90,44 +84,6 @@ def timed(body: Callable[[int], bytes], address: int, notes: int, rounds: int) -
     writer.jump_if_not_zero(top)
     writer.stamp(layout.END)
     return bytes(writer.code), top - address
-
-
-@cache
-def fence() -> bytes:
-    """The instruction that waits until all previous ones have ended."""
-    writer = _Writer(0, 0)
-    writer.fence()
-    return bytes(writer.code)
-
-
-def fenced(
-    program: Program, order: Sequence[int], copies: int, notes: int, restored: Sequence[int]
-) -> Callable[[int], bytes]:
-    """A body: `copies` of a block in an order (of some of its instructions), with a fence after each copy.
-
-    restored: numbers of registers that are reset to their start values after each copy; these loads overlap the block.
-    """
-    loads = [(_load(number), notes + layout.FIRST_REGISTERS + 8 * number) for number in restored]
-
-    def body(address: int) -> bytes:
-        code = bytearray()
-        for _ in range(copies):
-            code += assemble(program, order, address + len(code))
-            for load, value_address in loads:
-                end = address + len(code) + len(load) + 4
-                code += load + (value_address - end).to_bytes(4, "little", signed=True)
-            code += fence()
-        return bytes(code)
-
-    return body
-
-
-@cache
-def _load(register: int) -> bytes:
-    """`mov displacement(%rip), %register`, without its last four bytes: the displacement."""
-    writer = _Writer(0, 0)
-    writer.load(_REGISTERS[register], 0)
-    return bytes(writer.code[:-4])
 
 
 def clock(address: int) -> bytes:
