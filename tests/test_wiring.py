@@ -168,7 +168,6 @@ def test_what_a_rule_names_is_an_option_of_its_stage() -> None:
         assert call
         read = parts["input"] + ("" if re.search(r"reading\b", body) else parts["output"])
         named = set(re.findall(r"^        (\w+)=", read, re.MULTILINE)) - {"src", "files"}
-        named |= {"encodings", "instructions", "dags"} if "**blocks_of" in read else set()
         named |= set(re.findall(r'"(\w+)"', re.sub(r"\w+=\"[^\"]*\"", "", call[2]))) | set(
             re.findall(r"(\w+)=", call[2])
         )

@@ -22,7 +22,7 @@ def trainings_to_ship(kind):
 rule ship:
     """Put the best seed of the imitator into the package: `snakemake data/published/shipped.done`."""
     input:
-        src=lambda w: src("ship", *architecture(shipped_imitator())),
+        src=src("ship"),
         weights=trainings_to_ship("weights"),
         history=trainings_to_ship("history"),
         results=lambda w: path("results", experiment=shipping()[0]),

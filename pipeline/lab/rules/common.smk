@@ -17,7 +17,6 @@ from pipeline.lab.config.bases import resolve
 from learned_schedulers.blocks.dag.settings import Dependencies
 from pipeline.lab.config.experiments import GCC, LearnsOrders, OnBlocks, OnGraphs
 from pipeline.lab.config.files import complete
-from learned_schedulers.blocks.models.ordering_settings import modules as architecture
 from pipeline.lab.config.params import Params, validate
 from learned_schedulers.blocks.models.pocsnet_settings import Training
 from pipeline.lab.places import path, place

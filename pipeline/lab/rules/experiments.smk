@@ -39,7 +39,7 @@ def learned_from(purpose):
 rule train_ordering:
     """Train a network for all lengths on GCC's orders."""
     input:
-        src=lambda w: src("train_ordering", *architecture(network_of(w))),
+        src=src("train_ordering"),
         encodings=path("encodings"),
         instructions=path("instructions"),
         dags=path("dags", dependencies="full"),
@@ -71,9 +71,8 @@ def weights_of(wildcards):
 
 
 def sources_of(wildcards):
-    """Modules of the wildcards' method, and those of its network's encoder, head and decoders."""
-    network = P.network(wildcards.experiment, wildcards.method)
-    return P.entry(wildcards.experiment, wildcards.method).modules(None if network is None else network.settings)
+    """Modules of the wildcards' method."""
+    return P.entry(wildcards.experiment, wildcards.method).modules()
 
 
 def tokens_of(kind):
