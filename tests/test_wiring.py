@@ -141,7 +141,7 @@ def test_every_rule_depends_on_the_stage_it_runs() -> None:
 
 
 def test_every_rule_has_options_a_log_and_a_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
-    """pipeline/lab/rules/common.smk gives them to each rule that has none of its own."""
+    """pipeline/lab/rules/common.smk gives options to each rule that has none of its own."""
     monkeypatch.chdir(ROOT)
     with SnakemakeApi(OutputSettings(quiet={Quietness.ALL})) as api:
         settings = ResourceSettings(), ConfigSettings(configfiles=[Path("params.test.yaml")])

@@ -25,6 +25,8 @@ rule fetch:
     params:
         source="{source}",
         settings=lambda w: section("corpus", "sources", w.source),
+    log: "logs/fetch/{source}.log"
+    benchmark: "benchmarks/rules/fetch/{source}.tsv"
     message: "Fetching {wildcards.source}: pinned, checked, cached"
     shell: stage("fetch", "source", "settings")
 
@@ -37,6 +39,8 @@ rule manifest:
         out=path("manifest"),
     params:
         settings=section("corpus"),
+    log: "logs/manifest.log"
+    benchmark: "benchmarks/rules/manifest.tsv"
     message: "Listing the files of all sources and dealing them out to {P.corpus.shards} shards"
     shell: stage("manifest", "settings")
 
@@ -52,6 +56,8 @@ rule ingest:
     params:
         settings=section("corpus"),
         shard="{shard}",
+    log: "logs/ingest/{shard}.log"
+    benchmark: "benchmarks/rules/ingest/{shard}.tsv"
     message: "Cutting machine code into basic blocks, shard {wildcards.shard}"
     shell: stage("ingest", "settings", "shard")
 
@@ -66,6 +72,8 @@ rule deduplicate:
         partition=r"\d+-of-\d+",
     params:
         partitions=len(PARTITIONS),
+    log: "logs/deduplicate/{partition}.log"
+    benchmark: "benchmarks/rules/deduplicate/{partition}.tsv"
     message: "Keeping one of the blocks that are equal after masking, partition {wildcards.partition}"
     shell: stage("deduplicate", "partitions")
 
@@ -78,6 +86,8 @@ rule join_partitions:
     output:
         blocks=path("blocks"),
         skipped=path("skipped"),
+    log: "logs/join_partitions.log"
+    benchmark: "benchmarks/rules/join_partitions.tsv"
     message: "Joining the partitions to the corpus"
     shell: stage("join_partitions")
 
@@ -91,6 +101,8 @@ rule dags:
     params:
         dependencies="{dependencies}",
     threads: 2
+    log: "logs/dags/{dependencies}.log"
+    benchmark: "benchmarks/rules/dags/{dependencies}.tsv"
     message: "Building dependency DAGs of the corpus, mode {wildcards.dependencies}"
     shell: stage("dags", "dependencies", cores="{threads}")
 
@@ -102,6 +114,8 @@ rule describe:
         dags=path("dags"),
     output:
         out=path("corpus"),
+    log: "logs/describe/{dependencies}.log"
+    benchmark: "benchmarks/rules/describe/{dependencies}.tsv"
     message: "Describing the corpus: lengths, legal orders, kinds of dependencies, mode {wildcards.dependencies}"
     shell: stage("describe")
 
@@ -115,6 +129,8 @@ rule split:
         out=path("splits"),
     params:
         settings=section("split"),
+    log: "logs/split/{dependencies}.log"
+    benchmark: "benchmarks/rules/split/{dependencies}.tsv"
     message: "Drawing training, development and test blocks and their input orders, mode {wildcards.dependencies}"
     shell: stage("split", "settings")
 
@@ -129,6 +145,8 @@ rule following:
         out=path("following"),
     params:
         settings=section("corpus"),
+    log: "logs/following.log"
+    benchmark: "benchmarks/rules/following.tsv"
     message: "Reading the instructions that follow every block in its program"
     shell: stage("following", "settings")
 
@@ -141,6 +159,8 @@ rule instructions:
     output:
         encodings=path("encodings"),
         instructions=path("instructions"),
+    log: "logs/instructions.log"
+    benchmark: "benchmarks/rules/instructions.tsv"
     message: "Describing every distinct instruction of the corpus"
     shell: stage("instructions")
 
@@ -158,6 +178,8 @@ rule sets:
         settings=lambda w: section("sets", w.set),
         seed=P.split.seed,
         sampler=P.split.sampler,
+    log: "logs/sets/{set}.log"
+    benchmark: "benchmarks/rules/sets/{set}.tsv"
     message: "Choosing the blocks of {wildcards.set} and their input orders"
     shell: stage("sets", "name", "settings", "seed", "sampler")
 
@@ -174,6 +196,8 @@ rule verify:
     params:
         settings=section("dag_verification"),
     threads: 2
+    log: "logs/verify.log"
+    benchmark: "benchmarks/rules/verify.tsv"
     message: "Running legal orders of blocks, and swaps that break an edge"
     shell: stage("verify", "settings", cores="{threads}")
 

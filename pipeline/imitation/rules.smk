@@ -32,5 +32,7 @@ rule ship:
     params:
         options=reading,
         facts=lambda w: json.dumps({"sources": config["sets"][shipped_imitator().training]["sources"]}),
+    log: "logs/ship.log"
+    benchmark: "benchmarks/rules/ship.tsv"
     message: "Putting the best imitator into the package, with its model card"
     shell: stage("ship", "facts", kind="imitator")

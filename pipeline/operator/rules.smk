@@ -9,6 +9,8 @@ rule residuals:
         out=path("residuals"),
     params:
         settings=section("residuals"),
+    log: "logs/residuals.log"
+    benchmark: "benchmarks/rules/residuals.tsv"
     message: "Projecting onto the dependencies of real blocks: violations against iterations"
     shell: stage("residuals", "settings")
 

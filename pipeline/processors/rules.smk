@@ -28,6 +28,8 @@ rule machine_instructions:
         machine="{machine}",
         settings=lambda w: P.processors[w.machine].judge.model_dump_json(),
     threads: 2
+    log: "logs/machine_instructions/{machine}.log"
+    benchmark: "benchmarks/rules/machine_instructions/{machine}.tsv"
     message: "llvm-mca on {wildcards.machine}: distinct instructions of the corpus"
     shell: stage("machine_instructions", "machine", "settings", threads="{threads}")
 
@@ -52,6 +54,8 @@ rule learn_first_guess:
     params:
         settings=lambda w: section("experiments", w.experiment, "guesses", w.model),
         seed="{seed}",
+    log: "logs/learn_first_guess/{experiment}/{model}/{seed}.log"
+    benchmark: "benchmarks/rules/learn_first_guess/{experiment}/{model}/{seed}.tsv"
     message: "Learning {wildcards.model} ({wildcards.experiment}, seed {wildcards.seed})"
     shell: stage("learn_first_guess", "settings", "seed")
 
@@ -73,6 +77,8 @@ rule optima:
         target="{machine}",
         seed=P.split.seed,
     threads: 2
+    log: "logs/optima/{machine}/{method}/{set}.log"
+    benchmark: "benchmarks/rules/optima/{machine}/{method}/{set}.tsv"
     message: "Finding the best orders of {wildcards.set} on {wildcards.machine} ({wildcards.method})"
     shell: stage("optima", "settings", "judge", "target", "seed", threads="{threads}")
 
@@ -96,5 +102,7 @@ rule ship_schedulers:
             "sources": config["sets"][shipped_guess().training]["sources"],
             "guess": shipped_guess().model_dump(mode="json"),
         }),
+    log: "logs/ship_schedulers.log"
+    benchmark: "benchmarks/rules/ship_schedulers.tsv"
     message: "Putting the best network for processors into the package, with its model card"
     shell: stage("ship", "facts", kind="schedulers")

@@ -13,6 +13,8 @@ rule tokens:
         vocabulary=path("vocabulary"),
     params:
         settings=section("tokens"),
+    log: "logs/tokens.log"
+    benchmark: "benchmarks/rules/tokens.tsv"
     message: "Turning instructions into tokens; the vocabulary is the training split's"
     shell: stage("tokens", "settings")
 
@@ -34,6 +36,8 @@ rule train:
         seed="{seed}",
         sampler=P.split.sampler,
     priority: 10
+    log: "logs/train/{experiment}/{dependencies}/{model}/{seed}.log"
+    benchmark: "benchmarks/rules/train/{experiment}/{dependencies}/{model}/{seed}.tsv"
     message: "Training {wildcards.model} ({wildcards.experiment}, {wildcards.dependencies}, seed {wildcards.seed})"
     shell: stage("train", "settings", "seed", "sampler")
 
@@ -52,6 +56,8 @@ rule sweep:
     params:
         settings=section("evaluation", "sweep_iterations"),
         seed="{seed}",
+    log: "logs/sweep/{experiment}/{dependencies}/{seed}.log"
+    benchmark: "benchmarks/rules/sweep/{experiment}/{dependencies}/{seed}.tsv"
     message: "Violations against test-time iterations (Figure 3), seed {wildcards.seed}"
     shell: stage("sweep", "settings", "seed")
 
@@ -82,6 +88,8 @@ rule examples:
         examples=path("examples"),
     params:
         n_blocks=P.evaluation.example_blocks,
+    log: "logs/examples/{experiment}/{dependencies}.log"
+    benchmark: "benchmarks/rules/examples/{experiment}/{dependencies}.tsv"
     message: "Example blocks with their matrices before and after projection"
     shell: stage("examples", "n_blocks")
 

@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import re
 import sys
 from collections.abc import Callable
 from glob import glob
@@ -104,23 +103,13 @@ def flags(values):
 
 
 def complete(rules):
-    """Give each rule that runs a stage its param `options`, a log and a benchmark, unless it has its own; and resources.
-
-    logs/<rule>/<wildcards>.log, benchmarks/rules/<rule>/<wildcards>.tsv: wildcards in the sequence of the output's path.
-    """
+    """Give each rule that runs a stage its param `options`, unless it has its own, and resources."""
     for stage_rule in rules:
         if not stage_rule.shellcmd:
             continue
-        wildcards = dict.fromkeys(re.findall(r"{(\w+)", str(stage_rule.output[0])))
-        place = "/".join([stage_rule.name, *(f"{{{name}}}" for name in wildcards)])
         if "options" not in stage_rule.params.keys():
             stage_rule.set_params(options=options)
-        stage_rule.log_modifier = stage_rule.benchmark_modifier = workflow.modifier.path_modifier  # as a directive does
-        if not stage_rule.log:
-            stage_rule.set_log(f"logs/{place}.log")
-        if not stage_rule.benchmark:
-            stage_rule.benchmark = f"benchmarks/rules/{place}.tsv"
-        chosen = workflow.resource_settings._parsed_overwrite_resources.get(stage_rule.name, {})  # --set-resources wins
+        chosen = workflow.resource_settings.overwrite_resources.get(stage_rule.name, {})  # --set-resources wins
         tasks = chosen["tasks"].value if "tasks" in chosen else 1
         needs = resources_of(stage_rule.name, tasks)
         stage_rule.resources.update({name: value for name, value in needs.items() if name not in chosen})

@@ -56,6 +56,8 @@ rule train_ordering:
         seed="{seed}",
     threads: lambda w: network_of(w).threads
     priority: 10
+    log: "logs/train_ordering/{experiment}/{model}/{seed}.log"
+    benchmark: "benchmarks/rules/train_ordering/{experiment}/{model}/{seed}.tsv"
     message: "Training {wildcards.model} ({wildcards.experiment}, seed {wildcards.seed})"
     shell: stage("train_ordering", "settings", "seed")
 
@@ -104,6 +106,8 @@ rule schedule:
         settings=lambda w: json.dumps(raw_entry(w), sort_keys=True),
         seed="{seed}",
         batch=lambda w: experiment_of(w).batch,
+    log: "logs/schedule/{experiment}/{set}/{target}/{method}/{seed}.log"
+    benchmark: "benchmarks/rules/schedule/{experiment}/{set}/{target}/{method}/{seed}.tsv"
     message: "Scheduling {wildcards.set} for {wildcards.target}: {wildcards.method}, seed {wildcards.seed} ({wildcards.experiment})"
     shell: stage("schedule", "settings", "seed", "batch")
 
@@ -127,6 +131,8 @@ rule judge:
         judge="{judge}",
         settings=lambda w: section("judges", w.judge),
     threads: 2
+    log: "logs/judge/{experiment}/{set}/{judge}.log"
+    benchmark: "benchmarks/rules/judge/{experiment}/{set}/{judge}.tsv"
     message: "llvm-mca on {wildcards.judge}: cycles of every order of {wildcards.set} ({wildcards.experiment})"
     shell: stage("judge", "judge", "settings", threads="{threads}")
 
@@ -178,5 +184,7 @@ rule evaluate:
         intervals=INTERVALS,
         judges=lambda w: json.dumps({name: P.judges[name].model_dump() for name in experiment_of(w).judges}),
         dependencies=lambda w: json.dumps({name: P.sets[name].dependencies for name in experiment_of(w).sets}),
+    log: "logs/evaluate/{experiment}.log"
+    benchmark: "benchmarks/rules/evaluate/{experiment}.tsv"
     message: "Numbers with intervals ({wildcards.experiment})"
     shell: stage("evaluate", "experiment", "task", "intervals", "judges", "dependencies")
