@@ -125,7 +125,7 @@ def measured(real: made_blocks.Real, n_blocks: int, scratch: Path) -> tuple[dict
     copy_of_repository(folder)
     made_blocks.write(real, n_blocks, folder / "made")
     (folder / "made.yaml").write_text(yaml.safe_dump(settings_of(ROOT / "params.yaml", jobs), sort_keys=False))
-    command = ["snakemake", f"-j{CORES}", "--configfile", "made.yaml", "--set-scatter", f"partitions={jobs}"]
+    command = ["snakemake", f"-c{CORES}", "--configfile", "made.yaml", "--set-scatter", f"partitions={jobs}"]
     cost = watched(lambda: run([*command, "--", TARGET], folder))
     groups = tables.RowGroups(BLOCKS, folder / path("blocks"), ["n_instructions"])
     instructions = sum(int(group["n_instructions"].to_numpy().sum(dtype=np.int64)) for group in groups)

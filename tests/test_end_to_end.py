@@ -37,7 +37,7 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]
 @pytest.fixture(scope="module")
 def undisturbed(warm: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = copy_of_repository(tmp_path_factory.mktemp("undisturbed"))
-    run(folder, "snakemake", "-j2", environment=warm)
+    run(folder, "snakemake", "-c2", environment=warm)
     return folder
 
 
@@ -210,13 +210,13 @@ def published(undisturbed: Path, warm: Mapping[str, str], tmp_path_factory: pyte
     shutil.copytree(undisturbed, folder)
     possible = {"this_machine": TWO_CORES}
     measured = [name for name in PUBLISHED if possible.get(name, True)]
-    run(folder, "snakemake", "-j2", *(f"data/published/{name}.done" for name in measured), environment=warm)
-    run(folder, "snakemake", "-j2", "reports/index.html", environment=warm)
+    run(folder, "snakemake", "-c2", *(f"data/published/{name}.done" for name in measured), environment=warm)
+    run(folder, "snakemake", "-c2", "reports/index.html", environment=warm)
     first = digests(folder, "data", "reports/published")
     again = [name for name in first if name.startswith(AGAIN)]
     for name in again:
         (folder / name).unlink()
-    run(folder, "snakemake", "-j2", *again, environment=warm)
+    run(folder, "snakemake", "-c2", *again, environment=warm)
     assert len(again) > 7 and digests(folder, "data", "reports/published") == first
     return folder
 
