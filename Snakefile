@@ -7,12 +7,6 @@ if not config:
     configfile: "params.yaml"
 
 
-# Snakemake 9 takes `-j N` beside the profile's cores for nodes of a cluster, and then does not count the rules' threads.
-if workflow.local_exec and workflow.resource_settings.nodes is not None:
-    workflow.global_resources["_cores"] = workflow.resource_settings.nodes
-    workflow.global_resources["_nodes"] = None
-
-
 include: "pipeline/lab/rules/common.smk"
 
 

@@ -95,7 +95,7 @@ def _seconds_to_write(table: Table, file: Path) -> float:
 def _rule_rows(folder: Path, blocks: int, cost: Cost) -> list[dict[str, Any]]:
     """Rows of table scale_rules. Wall seconds are those of Snakemake's own benchmark files."""
     rule_rows = []
-    dags = folder / path("dags", corpus="released", dependencies="full")
+    dags = folder / path("dags", dependencies="full")
     shared_out = {"ingest": 0.0, "deduplicate": 0.0, "dags": _seconds_to_write(DAGS, dags)}
     for rule, (read, written) in _FILES.items():
         benchmark = folder / "benchmarks/rules" / rule
@@ -125,9 +125,9 @@ def measured(real: made_blocks.Real, n_blocks: int, scratch: Path) -> tuple[dict
     copy_of_repository(folder)
     made_blocks.write(real, n_blocks, folder / "made")
     (folder / "made.yaml").write_text(yaml.safe_dump(settings_of(ROOT / "params.yaml", jobs), sort_keys=False))
-    command = ["snakemake", f"-j{CORES}", "--configfile", "made.yaml", "--set-scatter", f"partitions={jobs}"]
+    command = ["snakemake", f"-c{CORES}", "--configfile", "made.yaml", "--set-scatter", f"partitions={jobs}"]
     cost = watched(lambda: run([*command, "--", TARGET], folder))
-    groups = tables.RowGroups(BLOCKS, folder / path("blocks", corpus="released"), ["n_instructions"])
+    groups = tables.RowGroups(BLOCKS, folder / path("blocks"), ["n_instructions"])
     instructions = sum(int(group["n_instructions"].to_numpy().sum(dtype=np.int64)) for group in groups)
     size = {
         "blocks": groups.n_rows,
@@ -160,9 +160,7 @@ def _rows(sizes: list[dict[str, Any]]) -> list[Row]:
 
 
 def main(
-    blocks: Annotated[Path, typer.Option(help="Table blocks of the pinned sources.")] = Path(
-        path("blocks", corpus="released")
-    ),
+    blocks: Annotated[Path, typer.Option(help="Table blocks of the pinned sources.")] = Path(path("blocks")),
     millions: Annotated[list[int], typer.Option(help="Sizes, in millions of blocks.")] = list(MILLIONS),  # noqa: B006 - typer copies it
     scratch: Annotated[Path | None, typer.Option(help="Folder for the corpora; some 12 GB for 30 million.")] = None,
     out: Annotated[Path, typer.Option(help="Folder to publish in.")] = PUBLISHED / "blocks_scale",

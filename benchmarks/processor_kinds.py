@@ -68,7 +68,7 @@ def main(
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as name:
         copy, shims = Path(name) / "copy", Path(name) / "shims"
-        run(copy_of_repository(copy), "snakemake", "-j1", *TARGETS)
+        run(copy_of_repository(copy), "snakemake", "-c1", *TARGETS)
         native = (copy / "data").rename(Path(name) / "native")
         for kind_name in kind_names:
             shim(shims, emulator, kind_name)
@@ -77,7 +77,7 @@ def main(
             shutil.rmtree(copy / ".snakemake")
             shutil.rmtree(copy / "benchmarks/rules")
             with changed(copy / "pipeline/lab/rules/common.smk", _STAGES, f"{shims / 'python'} -m pipeline"):
-                run(copy, "snakemake", "-j1", *TARGETS)
+                run(copy, "snakemake", "-c1", *TARGETS)
             stages = len([*(copy / "benchmarks/rules").rglob("*.tsv")])
             if emulated_stages(shims) < stages:
                 raise RuntimeError(f"{emulated_stages(shims)} of {stages} stages were emulated")

@@ -29,9 +29,9 @@ def write(processors: list[str], tables_now: dict[str, str]) -> None:
 
 def make(folder: Path) -> dict[str, str]:
     """All that the pipeline makes in a copy of the repository, and all that is published in it."""
-    run(folder, "snakemake", "-j2")
+    run(folder, "snakemake", "-c2")
     computed = [f"data/published/{name}.done" for name in PUBLISHED if name not in TIMED]
-    run(folder, "snakemake", "-j2", *computed, "data/graphs/sets/tiny_executed.parquet")  # the last one: of TIMED
+    run(folder, "snakemake", "-c2", *computed, "data/graphs/sets/tiny_executed.parquet")  # the last one: of TIMED
     return tables(folder)
 
 

@@ -25,7 +25,7 @@ def run_with_two_kills(folder: Path) -> None:
     copy_of_repository(folder, smallest=True)
     for moment in ("data/tokens/tokens.parquet", "data/experiments/quick/models/*/*/0/weights.safetensors"):
         process = subprocess.Popen(
-            ["snakemake", "-j1"], cwd=folder, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            ["snakemake", "-c1"], cwd=folder, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         while not list(folder.glob(moment)) and process.poll() is None:
             time.sleep(0.2)
@@ -34,7 +34,7 @@ def run_with_two_kills(folder: Path) -> None:
         process.send_signal(signal.SIGKILL)
         process.wait()
         assert "Removed the lock" in run(folder, sys.executable, "-m", "pipeline.lab.recovery")
-    run(folder, "snakemake", "-j1")
+    run(folder, "snakemake", "-c1")
 
 
 @contextmanager

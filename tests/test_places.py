@@ -17,7 +17,7 @@ def test_a_path_and_what_it_says_are_inverse() -> None:
 
 
 def test_names_that_are_not_given_stay_wildcards() -> None:
-    assert path("dags", corpus="released") == "data/dags/released/{dependencies}.parquet"
+    assert path("dags") == "data/dags/released/{dependencies}.parquet"
 
 
 def test_no_two_kinds_share_a_path() -> None:

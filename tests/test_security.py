@@ -7,7 +7,6 @@ import contextlib
 import os
 import re
 import subprocess
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from learned_schedulers.graphs.models.fusing import fusing_network
 from learned_schedulers.graphs.models.whole_graph import network as whole_graph_network
 from learned_schedulers.learning.checkpoints import Checkpoint
 from learned_schedulers.section import ConfigError
-from pipeline.corpus.compiled.compiler import CompilerError, unpack
 from pipeline.lab.config import files
 from pipeline.lab.page import numbers, rendering
 from pipeline.lab.stages import dashboard, run_store
@@ -34,7 +32,6 @@ SOURCES = sorted(
     for room in ("learned_schedulers", "pipeline", "benchmarks", "examples")
     for path in (ROOT / room).rglob("*.py")
 )
-UNPACKED_BY_NAME = {"pipeline/corpus/compiled/compiler.py"}  # of a pinned wheel; zipfile keeps members in the folder
 READERS_OF_PICKLES = {"read_pickle", "cloudpickle", "dill", "joblib", "shelve", "jsonpickle", "skops"}
 
 
@@ -106,8 +103,7 @@ def dangers(source: str) -> Iterator[str]:
 
 def test_no_source_has_a_dangerous_call() -> None:
     calls = {(str(path.relative_to(ROOT)), call) for path in SOURCES for call in dangers(path.read_text())}
-    assert {(name, call) for name, call in calls if name not in UNPACKED_BY_NAME} == set()
-    assert {name for name, _ in calls} == UNPACKED_BY_NAME
+    assert calls == set()
     silenced = [str(path) for path in SOURCES if re.search(r"noqa:.*\bS\d", path.read_text())]
     assert not silenced
 
@@ -193,15 +189,6 @@ def test_parameters_with_objects_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="is not YAML"):
         files.parsed(tmp_path / "params.yaml")
     assert not (tmp_path / "effect").exists()
-
-
-def test_a_member_of_a_wheel_cannot_leave_the_folder(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "a.whl", "w") as wheel:
-        wheel.writestr("../../x/gcc_root/bin/escaped", "")
-        wheel.writestr("/x/gcc_root/bin/escaped", "")
-    with pytest.raises(CompilerError):
-        unpack(tmp_path / "a.whl", tmp_path / "a" / "b")
-    assert {path.parents[3] for path in tmp_path.rglob("escaped")} == {tmp_path / "a" / "b"}
 
 
 def test_the_names_of_files_are_text_on_a_page() -> None:

@@ -141,7 +141,7 @@ def test_every_rule_depends_on_the_stage_it_runs() -> None:
 
 
 def test_every_rule_has_options_a_log_and_a_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
-    """pipeline/lab/rules/common.smk gives them to each rule that has none of its own."""
+    """pipeline/lab/rules/common.smk gives options to each rule that has none of its own."""
     monkeypatch.chdir(ROOT)
     with SnakemakeApi(OutputSettings(quiet={Quietness.ALL})) as api:
         settings = ResourceSettings(), ConfigSettings(configfiles=[Path("params.test.yaml")])
@@ -168,7 +168,6 @@ def test_what_a_rule_names_is_an_option_of_its_stage() -> None:
         assert call
         read = parts["input"] + ("" if re.search(r"reading\b", body) else parts["output"])
         named = set(re.findall(r"^        (\w+)=", read, re.MULTILINE)) - {"src", "files"}
-        named |= {"encodings", "instructions", "dags"} if "**blocks_of" in read else set()
         named |= set(re.findall(r'"(\w+)"', re.sub(r"\w+=\"[^\"]*\"", "", call[2]))) | set(
             re.findall(r"(\w+)=", call[2])
         )

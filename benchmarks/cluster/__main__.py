@@ -160,7 +160,7 @@ def copy(folder: Path, scenario: str) -> Path:
 
 def local(folder: Path, targets: tuple[str, ...], tasks: int) -> dict[str, str]:
     """Digests of a run on this machine alone; `tasks`: processes of each training."""
-    command = ["snakemake", "-j2"]
+    command = ["snakemake", "-c2"]
     if tasks > 1:
         command += trainings_by(f"torchrun --standalone --nproc-per-node {tasks}")
     subprocess.run([*command, "--", *targets], cwd=folder, env=ENVIRONMENT, check=True, capture_output=True)

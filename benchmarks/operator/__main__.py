@@ -22,7 +22,7 @@ from benchmarks.publishing import publish
 from pipeline.lab.places import path
 from pipeline.operator import results as operator_results
 
-DAGS = Path(path("dags", corpus="released", dependencies="full"))
+DAGS = Path(path("dags", dependencies="full"))
 BATCH = 256
 SIZES = "5,10,20,40,64"
 GROWTH, GROWTH_BATCH, GROWTH_PEERS = (16, 32, 64, 128, 256), 32, ("cyclic", "extrapolated", "nearest")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, SerializeAsAny, ValidationError, model_serializer, model_validator
+from pydantic import SerializeAsAny, ValidationError, model_serializer, model_validator
 
 from learned_schedulers import method_files, outside_methods
 from learned_schedulers.section import Section
@@ -39,10 +39,6 @@ class MethodSettings(Section):
     needs: ClassVar[frozenset[str]] = frozenset()
     uses: ClassVar[frozenset[str]] = frozenset()  # received if available
     shipped: ClassVar[str | None] = None  # weights in the package, as a path from the root of the repository
-
-    def modules(self, model: BaseModel | None) -> list[str]:
-        """Further modules that the method imports by name for a network of these settings."""
-        return []
 
 
 class Entry(Section):
@@ -79,13 +75,9 @@ class Entry(Section):
         common = {name: getattr(self, name) for name in type(self).model_fields if name != "settings"}
         return {**common, **self.settings.model_dump()}
 
-    def modules(self, model: BaseModel | None = None) -> list[str]:
-        """Modules of this repository that are imported by name for this entry: the method, the parts of its network.
-
-        model: settings of its network, if it has one.
-        """
-        ours = not outside_methods.is_outside(self.method)
-        return [*([f"learned_schedulers.blocks.methods.{self.method}"] if ours else []), *self.settings.modules(model)]
+    def modules(self) -> list[str]:
+        """Modules of this repository that are imported by name for this entry: the method, unless it is another's."""
+        return [] if outside_methods.is_outside(self.method) else [f"learned_schedulers.blocks.methods.{self.method}"]
 
 
 def settings_of(method: str) -> type[MethodSettings]:

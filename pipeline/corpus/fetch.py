@@ -16,7 +16,6 @@ from pathlib import Path
 
 from learned_schedulers.blocks.read.source_settings import (
     BhiveSource,
-    DebianSource,
     FilesSource,
     NpmSource,
     Source,
@@ -24,12 +23,11 @@ from learned_schedulers.blocks.read.source_settings import (
 )
 from learned_schedulers.blocks.read.sources import ELF_MAGIC
 from learned_schedulers.files import replacing
-from pipeline.corpus import debian
 
 CACHE = Path(__file__).resolve().parents[3] / ".cache" / "artifacts"
 
 
-Pinned = WheelSource | NpmSource | DebianSource
+Pinned = WheelSource | NpmSource
 
 
 class FetchError(ValueError):
@@ -110,28 +108,10 @@ def _download_member(source: NpmSource, folder: Path) -> Path:
     return member
 
 
-def _download_tarball(source: DebianSource, folder: Path, index: Path, cached_file: Path) -> Path:
-    remedy = f"or put a copy of the file at {cached_file}"
-    try:
-        tarball = debian.download(source.package, source.file, folder, index)
-    except FileNotFoundError as error:
-        raise FetchError(f"{source.file}: apt-get is not installed; use Debian, {remedy}") from error
-    if tarball is None:
-        downloaded = ", ".join(sorted(path.name for path in folder.glob("*.tar.*"))) or "nothing"
-        raise FetchError(
-            f"{source.file} of the Debian package {source.package}: apt-get downloaded {downloaded} (its message is "
-            f"above); check the network and that this is Debian 12, whose versions are pinned; {remedy}; "
-            "or delete the program from params.yaml"
-        )
-    return tarball
-
-
-def _download(source: Pinned, folder: Path, cache: Path) -> Path:
+def _download(source: Pinned, folder: Path) -> Path:
     if isinstance(source, WheelSource):
         return _download_wheel(source, folder)
-    if isinstance(source, NpmSource):
-        return _download_member(source, folder)
-    return _download_tarball(source, folder, cache / "apt", cache / source.sha256)
+    return _download_member(source, folder)
 
 
 @contextmanager
@@ -148,7 +128,7 @@ def _scratch(folder: Path) -> Iterator[Path]:
 def cached(source: Pinned, cache: Path = CACHE) -> Path:
     """Path of the pinned artifact in the content-addressed cache; a missing artifact is downloaded.
 
-    Each file of the cache is named by its own sha256; the cache also holds apt's index.
+    Each file of the cache is named by its own sha256.
     Raises FetchError if the artifact cannot be downloaded or is not the pinned one.
     """
     cached_file = cache / source.sha256
@@ -157,7 +137,7 @@ def cached(source: Pinned, cache: Path = CACHE) -> Path:
             return cached_file
         cached_file.unlink()  # it was damaged later: download it again
     with _scratch(cache / f".{source.sha256}.part") as folder:
-        downloaded = _download(source, folder, cache)
+        downloaded = _download(source, folder)
         if (fault := _fault(downloaded, source)) is not None:
             raise FetchError(
                 f"{source.package} {source.version}: {fault}; the file was deleted. Start again; if the same "

@@ -25,6 +25,8 @@ rule fetch:
     params:
         source="{source}",
         settings=lambda w: section("corpus", "sources", w.source),
+    log: "logs/fetch/{source}.log"
+    benchmark: "benchmarks/rules/fetch/{source}.tsv"
     message: "Fetching {wildcards.source}: pinned, checked, cached"
     shell: stage("fetch", "source", "settings")
 
@@ -37,6 +39,8 @@ rule manifest:
         out=path("manifest"),
     params:
         settings=section("corpus"),
+    log: "logs/manifest.log"
+    benchmark: "benchmarks/rules/manifest.tsv"
     message: "Listing the files of all sources and dealing them out to {P.corpus.shards} shards"
     shell: stage("manifest", "settings")
 
@@ -52,6 +56,8 @@ rule ingest:
     params:
         settings=section("corpus"),
         shard="{shard}",
+    log: "logs/ingest/{shard}.log"
+    benchmark: "benchmarks/rules/ingest/{shard}.tsv"
     message: "Cutting machine code into basic blocks, shard {wildcards.shard}"
     shell: stage("ingest", "settings", "shard")
 
@@ -66,6 +72,8 @@ rule deduplicate:
         partition=r"\d+-of-\d+",
     params:
         partitions=len(PARTITIONS),
+    log: "logs/deduplicate/{partition}.log"
+    benchmark: "benchmarks/rules/deduplicate/{partition}.tsv"
     message: "Keeping one of the blocks that are equal after masking, partition {wildcards.partition}"
     shell: stage("deduplicate", "partitions")
 
@@ -76,35 +84,12 @@ rule join_partitions:
         partitions=expand(path("partitions"), partition=PARTITIONS),
         skipped_shards=expand(path("skipped_shards"), shard=SHARDS),
     output:
-        blocks=path("blocks", corpus="released"),
-        skipped=path("skipped", corpus="released"),
+        blocks=path("blocks"),
+        skipped=path("skipped"),
+    log: "logs/join_partitions.log"
+    benchmark: "benchmarks/rules/join_partitions.tsv"
     message: "Joining the partitions to the corpus"
     shell: stage("join_partitions")
-
-
-def compiled_files(wildcards):
-    """Files that are not pinned: the user's own programs, and the files that are copied over pinned programs."""
-    programs = P.compiled.programs.values()
-    folders = [program.artifact.path for program in programs if program.artifact.kind == "folder"]
-    folders += [program.overlay for program in programs if program.overlay is not None]
-    return unique(str(file) for folder in folders for file in Path(folder).rglob("*") if file.is_file())
-
-
-rule compile:
-    """Compile C sources to blocks with their order before GCC's last scheduling pass. Not part of `all`."""
-    input:
-        src=src("compile"),
-        files=compiled_files,
-    output:
-        blocks=path("blocks", corpus="compiled"),
-        input_orders=path("input_orders", corpus="compiled"),
-        skipped=path("skipped", corpus="compiled"),
-        statistics=path("compiled_statistics", corpus="compiled"),
-    params:
-        settings=section("compiled"),
-    threads: 2
-    message: "Compiling C programs with and without the last scheduling pass, pairing their blocks"
-    shell: stage("compile", "settings", cores="{threads}")
 
 
 rule dags:
@@ -116,17 +101,21 @@ rule dags:
     params:
         dependencies="{dependencies}",
     threads: 2
-    message: "Building dependency DAGs of the {wildcards.corpus} corpus, mode {wildcards.dependencies}"
+    log: "logs/dags/{dependencies}.log"
+    benchmark: "benchmarks/rules/dags/{dependencies}.tsv"
+    message: "Building dependency DAGs of the corpus, mode {wildcards.dependencies}"
     shell: stage("dags", "dependencies", cores="{threads}")
 
 
 rule describe:
     input:
         src=src("describe"),
-        blocks=path("blocks", corpus="released"),
-        dags=path("dags", corpus="released"),
+        blocks=path("blocks"),
+        dags=path("dags"),
     output:
         out=path("corpus"),
+    log: "logs/describe/{dependencies}.log"
+    benchmark: "benchmarks/rules/describe/{dependencies}.tsv"
     message: "Describing the corpus: lengths, legal orders, kinds of dependencies, mode {wildcards.dependencies}"
     shell: stage("describe")
 
@@ -134,27 +123,30 @@ rule describe:
 rule split:
     input:
         src=src("split"),
-        blocks=path("blocks", corpus="released"),
-        dags=path("dags", corpus="released"),
+        blocks=path("blocks"),
+        dags=path("dags"),
     output:
         out=path("splits"),
     params:
         settings=section("split"),
+    log: "logs/split/{dependencies}.log"
+    benchmark: "benchmarks/rules/split/{dependencies}.tsv"
     message: "Drawing training, development and test blocks and their input orders, mode {wildcards.dependencies}"
     shell: stage("split", "settings")
 
 
 rule following:
-    """The released corpus alone has these tables: compiled programs are not stored."""
     input:
         src=src("following"),
         files=ARTIFACTS,
         manifest=path("manifest"),
-        blocks=path("blocks", corpus="released"),
+        blocks=path("blocks"),
     output:
-        out=path("following", corpus="released"),
+        out=path("following"),
     params:
         settings=section("corpus"),
+    log: "logs/following.log"
+    benchmark: "benchmarks/rules/following.tsv"
     message: "Reading the instructions that follow every block in its program"
     shell: stage("following", "settings")
 
@@ -163,27 +155,22 @@ rule instructions:
     input:
         src=src("instructions"),
         blocks=path("blocks"),
-        following=lambda w: path("following", corpus="released") if w.corpus == "released" else [],
+        following=path("following"),
     output:
         encodings=path("encodings"),
         instructions=path("instructions"),
-    message: "Describing every distinct instruction of the {wildcards.corpus} corpus"
+    log: "logs/instructions.log"
+    benchmark: "benchmarks/rules/instructions.tsv"
+    message: "Describing every distinct instruction of the corpus"
     shell: stage("instructions")
-
-
-def stored_orders(wildcards):
-    """Table with the input orders of the wildcards' set, or with the blocks that POCSNet's splits hold out."""
-    if P.sets[wildcards.set].input == "before_scheduling":
-        return table_of("input_orders", wildcards.set)
-    return table_of("splits", wildcards.set) if corpus_of(wildcards.set) == "released" else []
 
 
 rule sets:
     input:
         src=src("sets"),
-        blocks=of_set("blocks"),
+        blocks=path("blocks"),
         dags=of_set("dags"),
-        stored=stored_orders,
+        splits=of_set("splits"),
     output:
         out=path("sets"),
     params:
@@ -191,6 +178,8 @@ rule sets:
         settings=lambda w: section("sets", w.set),
         seed=P.split.seed,
         sampler=P.split.sampler,
+    log: "logs/sets/{set}.log"
+    benchmark: "benchmarks/rules/sets/{set}.tsv"
     message: "Choosing the blocks of {wildcards.set} and their input orders"
     shell: stage("sets", "name", "settings", "seed", "sampler")
 
@@ -199,14 +188,16 @@ rule verify:
     """It runs machine code of the corpus, in confined child processes; so nothing but a request runs it."""
     input:
         src=src("verify"),
-        blocks=path("blocks", corpus="released"),
-        dags=path("dags", corpus="released", dependencies="full"),
+        blocks=path("blocks"),
+        dags=path("dags", dependencies="full"),
     output:
         verification=path("verification"),
         sensitivity=path("sensitivity"),
     params:
         settings=section("dag_verification"),
     threads: 2
+    log: "logs/verify.log"
+    benchmark: "benchmarks/rules/verify.tsv"
     message: "Running legal orders of blocks, and swaps that break an edge"
     shell: stage("verify", "settings", cores="{threads}")
 

@@ -25,7 +25,7 @@ BLOCKS = Table(
             ("masked_code", pa.binary()),  # rip displacements and absolute addresses zeroed
         ]
     ),
-    "data/corpus/{corpus}/blocks.parquet",
+    "data/corpus/released/blocks.parquet",
 )
 
 # Statistics of the corpus, tidy: one row per number (composition.py).
@@ -47,7 +47,7 @@ CORPUS = Table(
 DAGS = Table(
     "dags",
     dag_columns.DAGS,
-    "data/dags/{corpus}/{dependencies}.parquet",
+    "data/dags/released/{dependencies}.parquet",
 )
 
 # One row per distinct masked instruction, sorted by its bytes (problems/instructions.py).
@@ -66,7 +66,7 @@ ENCODINGS = Table(
             ("second_register", pa.int16()),
         ]
     ),
-    "data/instructions/{corpus}/encodings.parquet",
+    "data/instructions/released/encodings.parquet",
 )
 
 # Explanations of swaps that did not change the state: one row per (mode of dependencies, outcome, explanation).
@@ -95,22 +95,7 @@ FOLLOWING = Table(
             ),  # up to leaks.MOST_FOLLOWING masked instructions, without branches' distances
         ]
     ),
-    "data/following/{corpus}.parquet",
-)
-
-# One row per block of compiled sources: its order before GCC's last scheduling pass.
-INPUT_ORDERS = Table(
-    "input_orders",
-    pa.schema(
-        [
-            ("block_id", pa.string()),
-            (
-                "input_order",
-                pa.list_(pa.int16()),
-            ),  # input_order[t]: GCC's index of the instruction in slot t before the pass
-        ]
-    ),
-    "data/corpus/{corpus}/input_orders.parquet",
+    "data/following/released.parquet",
 )
 
 # One row per block, in the order of table blocks: rows of `encodings`.
@@ -123,7 +108,7 @@ INSTRUCTIONS = Table(
             ("following", pa.list_(pa.int32())),  # instructions after the block, nearest first; empty if unknown
         ]
     ),
-    "data/instructions/{corpus}/blocks.parquet",
+    "data/instructions/released/blocks.parquet",
 )
 
 # One row per file of a source that is eligible for ingestion, with the shard that reads it.
@@ -198,7 +183,7 @@ SKIPPED = Table(
             ("remedy", pa.string()),
         ]
     ),
-    "data/corpus/{corpus}/skipped.parquet",
+    "data/corpus/released/skipped.parquet",
 )
 
 # One row per block that takes part in an experiment.

@@ -21,5 +21,7 @@ rule graph_examples:
         machines=lambda w: machines_of(w.experiment, shown_of(w).set),
         methods=lambda w: shown_of(w).methods,
         examples=lambda w: shown_of(w).graphs,
+    log: "logs/graph_examples/{experiment}.log"
+    benchmark: "benchmarks/rules/graph_examples/{experiment}.tsv"
     message: "Drawing example schedules ({wildcards.experiment})"
     shell: stage("graph_examples", "machines", "methods", "examples")

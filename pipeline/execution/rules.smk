@@ -15,6 +15,8 @@ rule time_graph_schedules:
     params:
         settings=lambda w: section("experiments", w.experiment, "execution"),
     threads: 1024  # all of them: a job beside it would be measured, too
+    log: "logs/time_graph_schedules/{experiment}/{graph_set}.log"
+    benchmark: "benchmarks/rules/time_graph_schedules/{experiment}/{graph_set}.tsv"
     message: "Executing schedules of {wildcards.graph_set} on two cores ({wildcards.experiment})"
     shell: stage("time_graph_schedules", "settings")
 
@@ -30,6 +32,8 @@ rule simulate_executed:
     params:
         settings=lambda w: section("experiments", w.experiment, "execution"),
         machines=machines,
+    log: "logs/simulate_executed/{experiment}/{graph_set}.log"
+    benchmark: "benchmarks/rules/simulate_executed/{experiment}/{graph_set}.tsv"
     message: "Simulating what is executed of {wildcards.graph_set} ({wildcards.experiment})"
     shell: stage("simulate_executed", "settings", "machines")
 

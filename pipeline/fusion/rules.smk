@@ -27,6 +27,8 @@ rule train_fusing:
         settings=network_section,
         seed="{seed}",
     priority: 10
+    log: "logs/train_fusing/{experiment}/{model}/{seed}.log"
+    benchmark: "benchmarks/rules/train_fusing/{experiment}/{model}/{seed}.tsv"
     message: "Training {wildcards.model} ({wildcards.experiment}, seed {wildcards.seed})"
     shell: stage("train_fusing", "settings", "seed")
 
@@ -42,6 +44,8 @@ rule fuse_graphs:
         settings=lambda w: section("fusion_methods", w.method),
         machines=fusion_machines,
         seed="{seed}",
+    log: "logs/fuse_graphs/{experiment}/{graph_set}/{method}/{seed}.log"
+    benchmark: "benchmarks/rules/fuse_graphs/{experiment}/{graph_set}/{method}/{seed}.tsv"
     message: "Fusing {wildcards.graph_set} with {wildcards.method} ({wildcards.experiment}, seed {wildcards.seed})"
     shell: stage("fuse_graphs", "settings", "machines", "seed")
 
@@ -56,6 +60,8 @@ rule judge_fusions:
     wildcard_constraints: graph_set=FUSION_SETS
     params:
         machines=fusion_machines,
+    log: "logs/judge_fusions/{experiment}/{graph_set}.log"
+    benchmark: "benchmarks/rules/judge_fusions/{experiment}/{graph_set}.tsv"
     message: "Costing every plan of {wildcards.graph_set} ({wildcards.experiment})"
     shell: stage("judge_fusions", "machines")
 
@@ -71,5 +77,7 @@ rule fusion_examples:
     wildcard_constraints: experiment=of_task(Fusion)
     params:
         settings=lambda w: section("experiments", w.experiment, "shown"),
+    log: "logs/fusion_examples/{experiment}.log"
+    benchmark: "benchmarks/rules/fusion_examples/{experiment}.tsv"
     message: "Drawing plans of fusion ({wildcards.experiment})"
     shell: stage("fusion_examples", "settings")

@@ -23,6 +23,8 @@ rule graph_sets:
         name="{graph_set}",
         settings=lambda w: section("graph_sets", w.graph_set),
         device=lambda w: device_of(w.graph_set),
+    log: "logs/graph_sets/{graph_set}.log"
+    benchmark: "benchmarks/rules/graph_sets/{graph_set}.tsv"
     message: "Choosing the computation graphs of {wildcards.graph_set}"
     shell: stage("graph_sets", "name", "settings", "device")
 
@@ -36,6 +38,8 @@ rule coarsen_graphs:
     wildcard_constraints: graph_set=named(ExecutedSet, P.graph_sets)
     params:
         settings=lambda w: section("graph_sets", w.graph_set, "coarsening"),
+    log: "logs/coarsen_graphs/{graph_set}.log"
+    benchmark: "benchmarks/rules/coarsen_graphs/{graph_set}.tsv"
     message: "Merging small operations: {wildcards.graph_set}"
     shell: stage("coarsen_graphs", "settings")
 
@@ -50,6 +54,8 @@ rule placed_graphs:
     params:
         name="{graph_set}",
         settings=lambda w: section("placement_sets", w.graph_set),
+    log: "logs/placed_graphs/{graph_set}.log"
+    benchmark: "benchmarks/rules/placed_graphs/{graph_set}.tsv"
     message: "Reading the whole graphs of {wildcards.graph_set}"
     shell: stage("placed_graphs", "name", "settings")
 
@@ -64,5 +70,7 @@ rule fusion_graphs:
     params:
         name="{graph_set}",
         settings=lambda w: section("fusion_sets", w.graph_set),
+    log: "logs/fusion_graphs/{graph_set}.log"
+    benchmark: "benchmarks/rules/fusion_graphs/{graph_set}.tsv"
     message: "Reading the graphs of {wildcards.graph_set}"
     shell: stage("fusion_graphs", "name", "settings")

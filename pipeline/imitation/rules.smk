@@ -22,7 +22,7 @@ def trainings_to_ship(kind):
 rule ship:
     """Put the best seed of the imitator into the package: `snakemake data/published/shipped.done`."""
     input:
-        src=lambda w: src("ship", *architecture(shipped_imitator())),
+        src=src("ship"),
         weights=trainings_to_ship("weights"),
         history=trainings_to_ship("history"),
         results=lambda w: path("results", experiment=shipping()[0]),
@@ -32,5 +32,7 @@ rule ship:
     params:
         options=reading,
         facts=lambda w: json.dumps({"sources": config["sets"][shipped_imitator().training]["sources"]}),
+    log: "logs/ship.log"
+    benchmark: "benchmarks/rules/ship.tsv"
     message: "Putting the best imitator into the package, with its model card"
     shell: stage("ship", "facts", kind="imitator")

@@ -17,7 +17,6 @@ _NO_TABLES = {  # other files, and second places of tables
     "raw": "data/raw/{source}",
     "shards": "data/corpus/shards/{shard}.parquet",
     "skipped_shards": "data/corpus/skipped/{shard}.parquet",
-    "compiled_statistics": "data/corpus/{corpus}/statistics.parquet",
     "weights": "data/experiments/{experiment}/models/{dependencies}/{model}/{seed}/weights.safetensors",
     "network_weights": "data/experiments/{experiment}/networks/{model}/{seed}/weights.safetensors",
     "published": "reports/published/{experiment}",

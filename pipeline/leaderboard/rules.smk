@@ -8,6 +8,8 @@ rule hand_ins:
         frozen=sorted(glob("learned_schedulers/bench/frozen/*")),
     output:
         hand_ins=path("hand_ins"),
+    log: "logs/hand_ins.log"
+    benchmark: "benchmarks/rules/hand_ins.tsv"
     message: "Checking the results that were handed in"
     shell: stage("hand_ins")
 

@@ -4,11 +4,13 @@
 rule residuals:
     input:
         src=src("residuals"),
-        dags=path("dags", corpus="released", dependencies="full"),
+        dags=path("dags", dependencies="full"),
     output:
         out=path("residuals"),
     params:
         settings=section("residuals"),
+    log: "logs/residuals.log"
+    benchmark: "benchmarks/rules/residuals.tsv"
     message: "Projecting onto the dependencies of real blocks: violations against iterations"
     shell: stage("residuals", "settings")
 

@@ -15,6 +15,8 @@ rule train_job_shop:
     params:
         settings=section("job_shop", "network"),
         seed="{seed}",
+    log: "logs/train_job_shop/{experiment}/{model}/{seed}.log"
+    benchmark: "benchmarks/rules/train_job_shop/{experiment}/{model}/{seed}.tsv"
     message: "Training the policy for job-shops (seed {wildcards.seed})"
     shell: stage("train_job_shop", "settings", "seed")
 
@@ -42,5 +44,7 @@ rule ship_job_shop:
     params:
         options=reading,
         facts=json.dumps({"trained": P.job_shop.network.model_dump()}, sort_keys=True),
+    log: "logs/ship_job_shop.log"
+    benchmark: "benchmarks/rules/ship_job_shop.tsv"
     message: "Putting the best policy for job-shops into the package, with its model card"
     shell: stage("ship", "facts", kind="job_shop")

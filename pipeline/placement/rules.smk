@@ -39,6 +39,8 @@ rule train_whole_graph:
         links=lambda w: section("links", only=network_of(w).links),
         seed="{seed}",
     priority: 10
+    log: "logs/train_whole_graph/{experiment}/{model}/{seed}.log"
+    benchmark: "benchmarks/rules/train_whole_graph/{experiment}/{model}/{seed}.tsv"
     message: "Training {wildcards.model} ({wildcards.experiment}, seed {wildcards.seed})"
     shell: stage("train_whole_graph", "settings", "links", "seed")
 
@@ -55,6 +57,8 @@ rule place_graphs:
         settings=lambda w: section("graph_methods", w.method),
         machines=placement_machines,
         seed="{seed}",
+    log: "logs/place_graphs/{experiment}/{graph_set}/{method}/{seed}.log"
+    benchmark: "benchmarks/rules/place_graphs/{experiment}/{graph_set}/{method}/{seed}.tsv"
     message: "Placing {wildcards.graph_set} with {wildcards.method} ({wildcards.experiment}, seed {wildcards.seed})"
     shell: stage("place_graphs", "settings", "machines", "seed")
 
@@ -69,6 +73,8 @@ rule judge_placements:
     wildcard_constraints: graph_set=PLACEMENT_SETS
     params:
         machines=placement_machines,
+    log: "logs/judge_placements/{experiment}/{graph_set}.log"
+    benchmark: "benchmarks/rules/judge_placements/{experiment}/{graph_set}.tsv"
     message: "Simulating every placement of {wildcards.graph_set} ({wildcards.experiment})"
     shell: stage("judge_placements", "machines")
 
@@ -86,6 +92,8 @@ rule placement_examples:
     params:
         settings=lambda w: section("experiments", w.experiment, "shown"),
         machines=lambda w: machines_of_placement(w.experiment, shown_of(w).set),
+    log: "logs/placement_examples/{experiment}.log"
+    benchmark: "benchmarks/rules/placement_examples/{experiment}.tsv"
     message: "Drawing placed schedules ({wildcards.experiment})"
     shell: stage("placement_examples", "settings", "machines")
 
@@ -103,5 +111,7 @@ rule ship_whole_graph:
         options=reading,
         facts=lambda w: json.dumps({"trained": P.experiments[SHIPPED_WHOLE_GRAPH[0]].models[SHIPPED_WHOLE_GRAPH[1]].model_dump()}, sort_keys=True),
         methods=lambda w: methods_with(*SHIPPED_WHOLE_GRAPH),
+    log: "logs/ship_whole_graph.log"
+    benchmark: "benchmarks/rules/ship_whole_graph.tsv"
     message: "Putting the best network for whole graphs into the package, with its model card"
     shell: stage("ship", "facts", "methods", kind="whole_graph")

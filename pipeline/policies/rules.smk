@@ -24,6 +24,8 @@ rule train_policy:
         settings=network_section,
         machines=training_machines,
         seed="{seed}",
+    log: "logs/train_policy/{experiment}/{model}/{seed}.log"
+    benchmark: "benchmarks/rules/train_policy/{experiment}/{model}/{seed}.tsv"
     message: "Training {wildcards.model} ({wildcards.experiment}, seed {wildcards.seed})"
     shell: stage("train_policy", "settings", "machines", "seed")
 
@@ -37,6 +39,8 @@ rule measure_distances:
         distances=path("schedule_distances"),
     params:
         machines=machines,
+    log: "logs/measure_distances/{experiment}/{graph_set}.log"
+    benchmark: "benchmarks/rules/measure_distances/{experiment}/{graph_set}.tsv"
     message: "Measuring distances between the schedules of {wildcards.graph_set} ({wildcards.experiment})"
     shell: stage("measure_distances", "machines")
 
@@ -53,5 +57,7 @@ rule ship_policy:
     params:
         options=reading,
         methods=lambda w: methods_with(*SHIPPED_POLICY),
+    log: "logs/ship_policy.log"
+    benchmark: "benchmarks/rules/ship_policy.tsv"
     message: "Putting the best policy into the package, with its model card"
     shell: stage("ship", "methods", kind="policy")

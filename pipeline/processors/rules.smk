@@ -6,14 +6,14 @@ GUESSES = "|".join(unique(name for e in P.experiments.values() if isinstance(e, 
 GUESS = "guess"  # network of the experiment `first_guess` that is shipped
 
 
-def learned_sets(corpus):
-    """Sets of a corpus whose instructions are described: what methods schedule or learn from, and what models are tried on."""
+def learned_sets(wildcards):
+    """Sets whose instructions are described: what methods schedule or learn from, and what models are tried on."""
     names = ["latency_development"]
     for experiment in P.experiments.values():
         if isinstance(experiment, Processors):
             names += experiment.sets
             names += [name for network in experiment.guesses.values() for name in (network.training, network.development)]
-    return unique(path("sets", set=name) for name in names if corpus_of(name) == corpus)
+    return unique(path("sets", set=name) for name in names)
 
 
 rule machine_instructions:
@@ -21,14 +21,16 @@ rule machine_instructions:
         src=src("machine_instructions"),
         encodings=path("encodings"),
         instructions=path("instructions"),
-        sets=lambda w: learned_sets(w.corpus),
+        sets=learned_sets,
     output:
         out=path("machine_instructions"),
     params:
         machine="{machine}",
         settings=lambda w: P.processors[w.machine].judge.model_dump_json(),
     threads: 2
-    message: "llvm-mca on {wildcards.machine}: distinct instructions of the {wildcards.corpus} corpus"
+    log: "logs/machine_instructions/{machine}.log"
+    benchmark: "benchmarks/rules/machine_instructions/{machine}.tsv"
+    message: "llvm-mca on {wildcards.machine}: distinct instructions of the corpus"
     shell: stage("machine_instructions", "machine", "settings", threads="{threads}")
 
 
@@ -40,9 +42,9 @@ def guess_of(wildcards):
 rule learn_first_guess:
     input:
         src=src("learn_first_guess"),
-        machine=lambda w: [path("machine_instructions", corpus="released", machine=name) for name in guess_of(w).machines],
-        instructions=path("instructions", corpus="released"),
-        dags=path("dags", corpus="released", dependencies="full"),
+        machine=lambda w: [path("machine_instructions", machine=name) for name in guess_of(w).machines],
+        instructions=path("instructions"),
+        dags=path("dags", dependencies="full"),
         training=lambda w: path("sets", set=guess_of(w).training),
         development=lambda w: path("sets", set=guess_of(w).development),
     output:
@@ -52,6 +54,8 @@ rule learn_first_guess:
     params:
         settings=lambda w: section("experiments", w.experiment, "guesses", w.model),
         seed="{seed}",
+    log: "logs/learn_first_guess/{experiment}/{model}/{seed}.log"
+    benchmark: "benchmarks/rules/learn_first_guess/{experiment}/{model}/{seed}.tsv"
     message: "Learning {wildcards.model} ({wildcards.experiment}, seed {wildcards.seed})"
     shell: stage("learn_first_guess", "settings", "seed")
 
@@ -61,10 +65,10 @@ rule optima:
     input:
         src=lambda w: src("optima", *P.methods[w.method].modules()),
         set=path("sets"),
-        blocks=path("blocks", corpus="released"),
-        instructions=path("instructions", corpus="released"),
-        dags=path("dags", corpus="released", dependencies="full"),
-        machine=path("machine_instructions", corpus="released"),
+        blocks=path("blocks"),
+        instructions=path("instructions"),
+        dags=path("dags", dependencies="full"),
+        machine=path("machine_instructions"),
     output:
         optima=path("optima"),
     params:
@@ -73,6 +77,8 @@ rule optima:
         target="{machine}",
         seed=P.split.seed,
     threads: 2
+    log: "logs/optima/{machine}/{method}/{set}.log"
+    benchmark: "benchmarks/rules/optima/{machine}/{method}/{set}.tsv"
     message: "Finding the best orders of {wildcards.set} on {wildcards.machine} ({wildcards.method})"
     shell: stage("optima", "settings", "judge", "target", "seed", threads="{threads}")
 
@@ -96,5 +102,7 @@ rule ship_schedulers:
             "sources": config["sets"][shipped_guess().training]["sources"],
             "guess": shipped_guess().model_dump(mode="json"),
         }),
+    log: "logs/ship_schedulers.log"
+    benchmark: "benchmarks/rules/ship_schedulers.tsv"
     message: "Putting the best network for processors into the package, with its model card"
     shell: stage("ship", "facts", kind="schedulers")

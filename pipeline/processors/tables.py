@@ -44,7 +44,7 @@ GUESS_HISTORY = Table(
 MACHINE_INSTRUCTIONS = Table(
     "machine_instructions",
     columns.MACHINE_INSTRUCTIONS,
-    "data/instructions/{corpus}/machines/{machine}.parquet",
+    "data/instructions/released/machines/{machine}.parquet",
 )
 
 # One row per block of a set: the best known order on a processor model.

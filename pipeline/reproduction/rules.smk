@@ -6,13 +6,15 @@ from pipeline.reproduction.settings import Reproduction
 rule tokens:
     input:
         src=src("tokens"),
-        blocks=path("blocks", corpus="released"),
+        blocks=path("blocks"),
         splits=path("splits", dependencies="full"),
     output:
         tokens=path("tokens"),
         vocabulary=path("vocabulary"),
     params:
         settings=section("tokens"),
+    log: "logs/tokens.log"
+    benchmark: "benchmarks/rules/tokens.tsv"
     message: "Turning instructions into tokens; the vocabulary is the training split's"
     shell: stage("tokens", "settings")
 
@@ -21,7 +23,7 @@ rule train:
     """Train POCSNet's network, for blocks of one length."""
     input:
         src=src("train"),
-        dags=path("dags", corpus="released"),
+        dags=path("dags"),
         splits=path("splits"),
         tokens=path("tokens"),
         vocabulary=path("vocabulary"),
@@ -34,6 +36,8 @@ rule train:
         seed="{seed}",
         sampler=P.split.sampler,
     priority: 10
+    log: "logs/train/{experiment}/{dependencies}/{model}/{seed}.log"
+    benchmark: "benchmarks/rules/train/{experiment}/{dependencies}/{model}/{seed}.tsv"
     message: "Training {wildcards.model} ({wildcards.experiment}, {wildcards.dependencies}, seed {wildcards.seed})"
     shell: stage("train", "settings", "seed", "sampler")
 
@@ -42,8 +46,8 @@ rule sweep:
     input:
         src=src("sweep", *P.methods["popocs_20"].modules()),
         set=lambda w: set_with(w),
-        dags=path("dags", corpus="released"),
-        instructions=path("instructions", corpus="released"),
+        dags=path("dags"),
+        instructions=path("instructions"),
         tokens=path("tokens"),
         vocabulary=path("vocabulary"),
         weights=path("weights", model="popocs"),
@@ -52,6 +56,8 @@ rule sweep:
     params:
         settings=section("evaluation", "sweep_iterations"),
         seed="{seed}",
+    log: "logs/sweep/{experiment}/{dependencies}/{seed}.log"
+    benchmark: "benchmarks/rules/sweep/{experiment}/{dependencies}/{seed}.tsv"
     message: "Violations against test-time iterations (Figure 3), seed {wildcards.seed}"
     shell: stage("sweep", "settings", "seed")
 
@@ -70,10 +76,10 @@ def first_weights(model):
 rule examples:
     input:
         src=src("examples", *P.methods["popocs_20"].modules()),
-        blocks=path("blocks", corpus="released"),
+        blocks=path("blocks"),
         set=lambda w: set_with(w),
-        dags=path("dags", corpus="released"),
-        instructions=path("instructions", corpus="released"),
+        dags=path("dags"),
+        instructions=path("instructions"),
         tokens=path("tokens"),
         vocabulary=path("vocabulary"),
         sinkhorn=first_weights("sinkhorn"),
@@ -82,6 +88,8 @@ rule examples:
         examples=path("examples"),
     params:
         n_blocks=P.evaluation.example_blocks,
+    log: "logs/examples/{experiment}/{dependencies}.log"
+    benchmark: "benchmarks/rules/examples/{experiment}/{dependencies}.tsv"
     message: "Example blocks with their matrices before and after projection"
     shell: stage("examples", "n_blocks")
 

@@ -49,7 +49,7 @@ def graphs(
         }
         for block, n in lengths.items()
     ]
-    return lay(root, "dags", pd.DataFrame(rows), corpus="released", dependencies=mode)
+    return lay(root, "dags", pd.DataFrame(rows), dependencies=mode)
 
 
 def schedules(

@@ -34,7 +34,7 @@ def evaluation(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
         Intervals(bootstrap_samples=50, confidence=0.95),
         sets=[laid.a_set(root, "test_4_40", LENGTHS)],
         dags=[laid.graphs(root, LENGTHS, {"a": [(0, 1)]})],
-        blocks=[laid.lay(root, "blocks", blocks, corpus="released")],
+        blocks=[laid.lay(root, "blocks", blocks)],
         schedules=[
             laid.schedules(root, GCC, seed=2, decoder="greedy", **PLACE),
             laid.schedules(root, GCC | {"b": LATE}, seed=1, decoder="greedy", **PLACE),

@@ -33,9 +33,9 @@ def pocsnet(how: How, **changes: object) -> Trained:
     return pocsnet_training.train(made.blocks(64), made.blocks(32, seed=1), settings, **how)
 
 
-def ordering(how: How, encoder: str, head: str, dropout: float = 0.0, **changes: object) -> Trained:
+def ordering(how: How, dropout: float = 0.0, **changes: object) -> Trained:
     store, encodings, sample = imitated.corpus(150)
-    settings = imitated.settings(encoder, head, steps=STEPS, warmup=1, **changes)
+    settings = imitated.settings(steps=STEPS, warmup=1, **changes)
     forgetful = settings.encoder.model_copy(update={"dropout": dropout, "token_dropout": dropout})
     chosen = settings.model_copy(update={"encoder": forgetful}) if dropout else settings
     return ordering_training.train(store, encodings, sample, sample, chosen, **how)
@@ -66,8 +66,7 @@ TRAININGS: dict[str, Callable[[How], Trained]] = {
     "pocsnet": pocsnet,
     "pocsnet sinkhorn": lambda how: pocsnet(how, operator="sinkhorn", optimiser="sgd", decay="none"),
     "pocsnet fenchel_young": lambda how: pocsnet(how, method="nearest", loss="fenchel_young"),
-    "ordering": lambda how: ordering(how, "attention", "pointer"),
-    "ordering lstm": lambda how: ordering(how, "lstm", "pairwise"),
+    "ordering": ordering,
     "policy": policy,
     "policy drawn": lambda how: policy(how, targets="drawn", sequence="by_start"),
     "policy ppo": lambda how: policy(how, objective="ppo"),
@@ -77,8 +76,8 @@ TRAININGS: dict[str, Callable[[How], Trained]] = {
 }
 # By several processes, dropout differs, and a training that starts anew adds nothing.
 ALONE: dict[str, Callable[[How], Trained]] = {
-    "ordering dropout": lambda how: ordering(how, "attention", "pointer", 0.1),
-    "ordering muon": lambda how: ordering(how, "attention", "pointer", optimiser="muon", decay=0.5),
+    "ordering dropout": lambda how: ordering(how, 0.1),
+    "ordering muon": lambda how: ordering(how, optimiser="muon", decay=0.5),
     "whole_graph restart": lambda how: whole_graph(how, restart=2),
     "fusing restart": lambda how: fusing(how, restart=2),
 }

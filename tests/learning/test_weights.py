@@ -37,8 +37,8 @@ class File(NamedTuple):
     kind: str
 
 
-def ordering(head: str, **encoder: object) -> OrderingNetwork:
-    settings = imitated.settings("attention", head)
+def ordering(**encoder: object) -> OrderingNetwork:
+    settings = imitated.settings()
     changed = settings.encoder.model_copy(update=encoder)
     return OrderingNetwork(Vocabulary(["mov", "add"]), settings.model_copy(update={"encoder": changed}))
 
@@ -48,8 +48,8 @@ ORDERING = (OrderingNetwork.save, OrderingNetwork.load, "imitator")
 POLICY = (policy.save, policy.load, "policy")
 FILES = {
     "pocsnet": File(lambda: POCSNet(5, 20, made.SETTINGS), POCSNet.save, POCSNet.load, "pocsnet"),
-    **{head: File(lambda head=head: ordering(head), *ORDERING) for head in ("pointer", "pairwise", "popocs")},
-    "following": File(lambda: ordering("pointer", following=True), *ORDERING),
+    "ordering": File(ordering, *ORDERING),
+    "following": File(lambda: ordering(following=True), *ORDERING),
     "reads once": File(lambda: small_policies.policy(sequence="by_start"), *POLICY),
     "reads every step": File(lambda: small_policies.policy(reads="every_step"), *POLICY),
     "whole_graph": File(lambda: whole_graph.WholeGraph(SMALL), whole_graph.save, whole_graph.load, "whole_graph"),
@@ -72,11 +72,11 @@ def test_a_network_comes_back_with_its_settings(name: str, tmp_path: Path) -> No
 
 
 def test_a_vocabulary_is_part_of_the_file(tmp_path: Path) -> None:
-    ordering("pointer").save(tmp_path / "w")
+    ordering().save(tmp_path / "w")
     assert OrderingNetwork.load(tmp_path / "w").vocabulary.tokens == ["mov", "add"]
 
 
-@pytest.mark.parametrize("name", ["pocsnet", "pointer", "reads once", "whole_graph", "fusing"])
+@pytest.mark.parametrize("name", ["pocsnet", "ordering", "reads once", "whole_graph", "fusing"])
 def test_what_is_no_such_file_is_named(name: str, tmp_path: Path) -> None:
     of, path = FILES[name], tmp_path / "weights.safetensors"
     with pytest.raises(ValueError, match=re.escape(f"{path} is not a file of weights") + ".*train it again"):
@@ -92,7 +92,7 @@ def test_what_is_no_such_file_is_named(name: str, tmp_path: Path) -> None:
         of.load(path)
 
 
-@pytest.mark.parametrize("name", ["pocsnet", "pointer", "reads once", "whole_graph", "fusing"])
+@pytest.mark.parametrize("name", ["pocsnet", "ordering", "reads once", "whole_graph", "fusing"])
 def test_a_file_of_another_version_is_named(name: str, tmp_path: Path) -> None:
     of, path = FILES[name], tmp_path / "weights.safetensors"
     of.save(of.make(), path)

@@ -39,7 +39,7 @@ PARAMS: dict[str, Any] = {
     "tokens": {"min_count": 5},
     "evaluation": {"example_blocks": 3, "confidence": 0.95, "bootstrap_samples": 1000},
     "residuals": {"scale": 2.0, "tolerance": 1e-5, "shown": [20, 60]},
-    "sets": {"compiled_test": {"input": "before_scheduling"}, "compiled_training": {"input": "before_scheduling"}},
+    "sets": {},
     "methods": {"cp_sat_alone": {"method": "cp_sat"}, "imitator": {"method": "ordering"}},
     "experiments": {
         "quick": _experiment("reproduction", ["test_5"], POCSNET),

@@ -36,8 +36,8 @@ def corpus(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def described(corpus: Path, following: Path | None) -> tuple[pd.DataFrame, pd.DataFrame]:
-    instructions.main(corpus / "blocks", corpus / "encodings", corpus / "instructions", following)
+def described(corpus: Path, following: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    instructions.main(corpus / "blocks", following, corpus / "encodings", corpus / "instructions")
     return tables.read(ENCODINGS, corpus / "encodings"), tables.read(INSTRUCTIONS, corpus / "instructions")
 
 
@@ -55,13 +55,6 @@ def test_what_follows_is_of_the_same_instructions(corpus: Path) -> None:
     rows = [[number[code] for code in block] + [-1] * (4 - len(block)) for block in BEHIND]
     assert store.following.tolist() == rows
     assert store.as_emitted(store.rows(pa.array(["c", "a"]))).following.tolist() == [rows[2], rows[0]]
-
-
-def test_without_it_nothing_follows(corpus: Path) -> None:
-    encodings, numbered = described(corpus, None)
-    assert encodings.code.tolist() == sorted([XOR, MOV])
-    assert [b"".join(block) for block in codes(encodings, numbered.encodings)] == CODE
-    assert (load_store(corpus / "instructions", corpus / "dags").following == -1).all()
 
 
 def test_what_follows_other_blocks_is_refused(corpus: Path) -> None:

@@ -1,20 +1,18 @@
-"""A trained network that imitates GCC, for blocks of all lengths, with all decoders of its head."""
+"""A trained network that imitates GCC, for blocks of all lengths, with all decoders."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import torch
-from pydantic import BaseModel
 
 from learned_schedulers.blocks.method_settings import MethodSettings, asks
 from learned_schedulers.blocks.methods import Budget, Solution
-from learned_schedulers.blocks.models import ordering_settings as ordering
 from learned_schedulers.blocks.models.decoders import DECODERS
-from learned_schedulers.blocks.models.heads import Confident
+from learned_schedulers.blocks.models.greedy import Scores
 from learned_schedulers.blocks.models.ordering_network import OrderingNetwork
 from learned_schedulers.blocks.problems.instructions import Encodings
 from learned_schedulers.blocks.problems.problems import Problems
@@ -24,35 +22,26 @@ from learned_schedulers.blocks.problems.relations import Relations, relations
 class Settings(MethodSettings):
     needs: ClassVar = asks("weights encodings")
 
-    def modules(self, model: BaseModel | None) -> list[str]:
-        """The network's encoder, head and decoders."""
-        if not isinstance(model, ordering.Ordering):
-            raise ValueError("ordering needs the settings of its network: they name its encoder and its head")
-        return ordering.modules(model)
-
 
 class _Inference(NamedTuple):
     """What the network computes for a batch of blocks."""
 
     embedded: torch.Tensor
     relations: Relations
-    output: Any  # of the head
+    scores: Scores  # of the head
 
 
 class Ordering:
     def __init__(self, settings: Settings, weights: Path, encodings: Encodings) -> None:
         self._network = OrderingNetwork.load(weights)
         self._encodings = encodings
-        self._decoders = DECODERS[self._network.settings.head.kind]
-        self.decoders: tuple[str, ...] = (self._network.head.decoder, *self._decoders)
+        self.decoders: tuple[str, ...] = (self._network.head.decoder, *DECODERS)
         self._bags = self._network.vocabulary.bags(encodings)
 
     def solve(self, problems: Problems, rng: np.random.Generator, budget: Budget) -> Solution:
         inference = self._infer(problems)
         orders = self._decode(problems, inference, rng, self.decoders)
         head = self._network.head
-        if not isinstance(head, Confident):
-            return Solution.of(orders)
         confidence = head.confidence(inference.embedded, problems, inference.relations, orders[head.decoder])
         return Solution.of(orders, confidence=confidence)
 
@@ -66,16 +55,16 @@ class Ordering:
     def _infer(self, problems: Problems) -> _Inference:
         related = relations(problems, self._encodings.compared)
         embedded = self._network.embed(problems, related, self._bags)
-        return _Inference(embedded, related, self._network.head.output(embedded, problems))
+        return _Inference(embedded, related, self._network.head.output(embedded))
 
     def _decode(
         self, problems: Problems, inference: _Inference, rng: np.random.Generator, decoders: Sequence[str]
     ) -> dict[str, np.ndarray]:
-        related, output, head = inference.relations, inference.output, self._network.head
+        related, scores, head = inference.relations, inference.scores, self._network.head
         return {
-            name: head.decode(output, problems, related)
+            name: head.decode(scores, problems, related)
             if name == head.decoder
-            else self._decoders[name](head, output, problems, related, rng)
+            else DECODERS[name](head, scores, problems, related, rng)
             for name in decoders
         }
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from pydantic import BaseModel
-
 from learned_schedulers.blocks.method_settings import MethodSettings, asks
 from learned_schedulers.blocks.methods.ordering import Ordering
 from learned_schedulers.blocks.methods.ordering import Settings as OrderingSettings
@@ -16,11 +14,6 @@ from learned_schedulers.blocks.problems.instructions import Encodings
 class Settings(MethodSettings):
     needs: ClassVar = asks("weights encodings")
     shipped: ClassVar = "learned_schedulers/blocks/models/shipped/imitator.safetensors"
-
-    def modules(self, model: BaseModel | None) -> list[str]:
-        """Modules of the shipped network: an encoder, a head and its decoders."""
-        models = "learned_schedulers.blocks.models"
-        return [f"{models}.encoders.attention", f"{models}.heads.pointer", f"{models}.decoders"]
 
 
 def make(settings: Settings, weights: Path, encodings: Encodings) -> Ordering:

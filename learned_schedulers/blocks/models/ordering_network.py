@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from contextlib import nullcontext
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import nn
 
-from learned_schedulers.blocks.models.heads import Confident, Head
+from learned_schedulers.blocks.models.attention import Attention
 from learned_schedulers.blocks.models.inputs import Bags, Vocabulary, inputs
 from learned_schedulers.blocks.models.ordering_settings import Ordering as Settings
+from learned_schedulers.blocks.models.pointer import Pointer
 from learned_schedulers.blocks.problems.instructions import Encodings
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.problems.relations import Relations, relations
@@ -24,18 +24,13 @@ _KIND = "imitator"  # of its file of weights
 
 
 class OrderingNetwork(nn.Module):
-    """The settings name the files of the encoder and of the head."""
-
-    head: Head
+    """Attention between a block's instructions, then a pointer to the next one."""
 
     def __init__(self, vocabulary: Vocabulary, settings: Settings) -> None:
         super().__init__()
         self.vocabulary, self.settings = vocabulary, settings
-        encoder, head = settings.encoder, settings.head
-        self.encoder = import_module(f"learned_schedulers.blocks.models.encoders.{encoder.kind}").make(
-            len(vocabulary), encoder
-        )
-        self.head = import_module(f"learned_schedulers.blocks.models.heads.{head.kind}").make(encoder.width, head)
+        self.encoder = Attention(len(vocabulary), settings.encoder)
+        self.head = Pointer(settings.encoder.width, settings.head)
 
     @property
     def device(self) -> torch.device:
@@ -51,15 +46,10 @@ class OrderingNetwork(nn.Module):
 
     @torch.inference_mode()
     def schedule(self, problems: Problems, encodings: Encodings, bags: Bags) -> tuple[np.ndarray, np.ndarray]:
-        """Orders of blocks of one length from the head's decoder, (B, n), and their probabilities, (B,).
-
-        The probability is that of the network; NaN if its head computes none.
-        """
+        """Orders of blocks of one length from the head's decoder, (B, n), and the probability of each, (B,)."""
         related = relations(problems, encodings.compared)
-        output = self.head.output(self.embed(problems, related, bags), problems)
-        if isinstance(self.head, Confident):
-            return self.head.decode_with_probability(output, problems, related)
-        return self.head.decode(output, problems, related), np.full(len(problems), np.nan)
+        output = self.head.output(self.embed(problems, related, bags))
+        return self.head.decode_with_probability(output, problems, related)
 
     def save(self, path: Path) -> None:
         """Write weights in half precision, with vocabulary and settings."""

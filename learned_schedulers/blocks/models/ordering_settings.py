@@ -10,23 +10,23 @@ from learned_schedulers.section import Positive, Section
 
 
 class Encoder(Section):
-    kind: Literal["attention", "lstm"]
+    kind: Literal["attention"]  # files of weights have it
     width: Positive
     layers: Positive
-    heads: Positive  # of attention
+    heads: Positive
     expansion: Positive  # of the perceptrons
     relations: bool  # whether it sees the dependency DAG
-    positions: bool = False  # whether it sees the input order of the instructions
+    positions: Literal[False] = False  # always: files of weights have it
     following: bool = False  # whether it sees the instructions after the block
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0  # of the sum that a layer of attention adds to an instruction
     token_dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0  # of an instruction's tokens
 
 
 class Head(Section):
-    kind: Literal["pointer", "pairwise", "sinkhorn", "popocs"]
-    hidden: Positive  # of pointer and pairwise
-    beam: Positive  # of pointer: width of the beam search
-    iterations: Positive  # of sinkhorn
+    kind: Literal["pointer"]  # files of weights have it
+    hidden: Positive
+    beam: Positive  # width of the beam search
+    iterations: Positive  # of nothing: files of weights have it
 
 
 class Ordering(Section):
@@ -48,9 +48,3 @@ class Ordering(Section):
     patience: Positive
     precision: Literal["bfloat16", "float32"] = "float32"  # of the training steps; everything else is float32
     threads: Positive
-
-
-def modules(settings: Ordering) -> list[str]:
-    """Modules of a network that are imported by name: its encoder and head."""
-    encoder, head = settings.encoder.kind, settings.head.kind
-    return [f"learned_schedulers.blocks.models.encoders.{encoder}", f"learned_schedulers.blocks.models.heads.{head}"]

@@ -41,7 +41,7 @@ def measure(network: OrderingNetwork, store: BlockStore, encodings: Encodings, s
         with torch.no_grad():
             embedded = network.embed(problems, related, bags)
             loss, choices = network.head.loss(embedded, problems, related, target)
-            order = network.head.decode(network.head.output(embedded, problems), problems, related)
+            order = network.head.decode(network.head.output(embedded), problems, related)
         total, terms = total + float(loss), terms + choices
         exact += int((order == target).all(1).sum())
         valid += int((count_violations(problems.precedes, order) == 0).sum())

@@ -1,4 +1,4 @@
-"""Sources of blocks, and compiled programs."""
+"""Sources of blocks."""
 
 from __future__ import annotations
 
@@ -45,20 +45,6 @@ class BhiveSource(Section):
     include: list[str]
 
 
-class DebianSource(Section):
-    kind: Literal["debian"]
-    package: str  # a source package
-    version: str  # upstream's
-    file: Annotated[str, Field(pattern=r"^[^/]+$")]  # upstream's tarball
-    bytes: Positive
-    sha256: Hex256
-
-
-class FolderSource(Section):
-    kind: Literal["folder"]
-    path: str
-
-
 Source = Annotated[WheelSource | NpmSource | FilesSource | BhiveSource, Field(discriminator="kind")]
 
 
@@ -83,26 +69,3 @@ class Corpus(Section):
         if self.min_instructions > self.max_instructions:
             raise ValueError("min_instructions is greater than max_instructions")
         return self
-
-
-class SystemCompiler(Section):
-    kind: Literal["system"]  # the `gcc` of PATH
-
-
-class CProgram(Section):
-    artifact: Annotated[DebianSource | NpmSource | FolderSource, Field(discriminator="kind")]
-    sources: Annotated[list[str], Field(min_length=1)]
-    exclude: list[str] = []
-    flags: list[str] = []
-    copies: dict[str, str] = {}  # path of a copy -> its original in the archive
-    overlay: str | None = None  # folder whose files replace those of the archive
-
-
-class Compiled(Section):
-    source: str
-    compiler: Annotated[WheelSource | SystemCompiler, Field(discriminator="kind")]
-    comment: Annotated[str, AfterValidator(_regular_expression)]
-    flags: list[str]
-    min_instructions: Annotated[int, Field(ge=2)]
-    max_instructions: Annotated[int, Field(gt=0, le=64)]
-    programs: Annotated[dict[str, CProgram], Field(min_length=1)]

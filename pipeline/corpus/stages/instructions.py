@@ -17,19 +17,17 @@ from pipeline.lab.stored_blocks import numbered
 
 def main(
     blocks: options.Blocks,
+    following: options.Following,
     encodings: options.Out,
     instructions: options.Out,
-    following: options.SomeTable = None,
 ) -> None:
     """Describe every distinct masked instruction once; write each block, and the instructions after it, as numbers."""
     table = tables.arrow(BLOCKS, blocks, ["block_id", "masked_code"])
     ids, code = table["block_id"].combine_chunks(), table["masked_code"].combine_chunks()
-    if following is not None:
-        code = pa.concat_arrays([code, _after(ids, following)])
-    distinct, numbers = distinct_instructions(code)
+    distinct, numbers = distinct_instructions(pa.concat_arrays([code, _after(ids, following)]))
     tables.write(tabulate(distinct), ENCODINGS, encodings)
     with tables.writing(INSTRUCTIONS, instructions) as append:
-        append(numbered(ids, numbers[: len(ids)], numbers[len(ids) :] if following is not None else None))
+        append(numbered(ids, numbers[: len(ids)], numbers[len(ids) :]))
 
 
 def _after(ids: pa.StringArray, path: Path) -> pa.BinaryArray:

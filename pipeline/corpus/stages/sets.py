@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import typer
 
 from learned_schedulers.blocks.dag.sampling import SAMPLERS
 from learned_schedulers.blocks.dag.settings import Sampler
@@ -17,7 +15,7 @@ from learned_schedulers.blocks.problems import store
 from learned_schedulers.blocks.problems.batches import by_length
 from learned_schedulers.section import section
 from pipeline.corpus.sets import members
-from pipeline.corpus.tables import BLOCKS, DAGS, INPUT_ORDERS, SETS, SPLITS
+from pipeline.corpus.tables import BLOCKS, DAGS, SETS, SPLITS
 from pipeline.lab import tables
 from pipeline.lab.config.sets import BlockSet
 from pipeline.lab.stages import options
@@ -33,38 +31,31 @@ def main(
     sampler: options.Sampler,
     blocks: options.Blocks,
     dags: options.Dags,
+    splits: options.Splits,
     out: options.Out,
-    stored: Annotated[Path | None, typer.Option(help="Table splits or input_orders, with fixed orders.")] = None,
 ) -> None:
     """Choose the blocks of a set and, for each, the random legal order in which schedulers see it.
 
     POCSNet's test blocks, split `test` of table splits, are only in sets that are `held_out`, in their order of that
-    table. Sets with the input `before_scheduling` have the orders of table input_orders.
+    table.
     """
     chosen = section(BlockSet, settings)
-    orders = pd.Series(dtype=object)
-    if chosen.input == "before_scheduling":
-        orders = tables.read(INPUT_ORDERS, _needed(name, stored)).set_index("block_id").input_order
-    elif stored is not None:
-        drawn = tables.read(SPLITS, stored)
-        orders = drawn[drawn.split == "test"].set_index("block_id").input_order
+    drawn = tables.read(SPLITS, splits)
+    orders = drawn[drawn.split == "test"].set_index("block_id").input_order
+    held_out = pd.Series(orders.index, dtype=str)
     candidates = tables.read(BLOCKS, blocks, ["block_id", "source", "program", "n_instructions"])
-    held_out = pd.Series([] if chosen.input == "before_scheduling" else orders.index, dtype=str)
-    ids = pa.array(sorted(candidates.block_id.to_numpy()[members(candidates, chosen, held_out)]), pa.string())
+    ids = pa.array(
+        sorted(candidates.block_id.to_numpy()[members(candidates, chosen, held_out)]),
+        pa.string(),
+    )
     block_store = _blocks(dags)
     rows = block_store.rows(ids)
-    if chosen.held_out or chosen.input == "before_scheduling":
+    if chosen.held_out:
         shown = pa.array(orders.loc[ids.to_pylist()], SETS.schema.field("input_order").type)
     else:
         shown = _drawn(block_store, rows, sampler, [seed, int.from_bytes(hashlib.sha256(name.encode()).digest()[:4])])
     with tables.writing(SETS, out) as append:
         append(pa.table([ids, shown], schema=SETS.schema))
-
-
-def _needed(name: str, stored: Path | None) -> Path:
-    if stored is None:
-        raise ValueError(f"sets.{name}.input is before_scheduling: it needs table input_orders as --stored")
-    return stored
 
 
 def _blocks(dags: Path) -> store.BlockStore:

@@ -66,12 +66,10 @@ class Experiment(Section):
 
 
 def check_learned_sets(key: str, kind: str, experiment: Experiment, params: Params) -> None:
-    """Raise ValueError for networks that learn from sets that do not exist, or from another corpus. kind: its field."""
+    """Raise ValueError for networks that learn from sets that do not exist. kind: its field."""
     networks = getattr(experiment, kind).values()
     learned = [split for network in networks for split in (network.training, network.development)]
     check_names(f"{key}.{kind}", learned, params.sets)
-    if len(corpora := {params.sets[split].corpus for split in (*learned, *experiment.sets)}) > 1:
-        raise ValueError(f"{key} mixes the corpora {sorted(corpora)}; they are never mixed")
 
 
 class OnBlocks(Experiment):

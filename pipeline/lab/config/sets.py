@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
@@ -29,9 +29,7 @@ class Tokens(Section):
 class BlockSet(Section):
     """Blocks by their sources and by a share of their ids, so that a new source moves no block to another set."""
 
-    corpus: Literal["released", "compiled"] = "released"
     sources: Annotated[list[str], Field(min_length=1)]
-    input: Literal["drawn", "before_scheduling"] = "drawn"  # the input order; the latter only of the compiled corpus
     dependencies: Dependencies = "full"  # of the legal orders
     held_out: bool = False  # only POCSNet's test blocks, in their order there; else all others
     share: tuple[Annotated[float, Field(ge=0, le=1)], Annotated[float, Field(ge=0, le=1)]] = (0.0, 1.0)

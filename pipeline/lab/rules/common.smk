@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import re
 import sys
 from collections.abc import Callable
 from glob import glob
@@ -17,7 +16,6 @@ from pipeline.lab.config.bases import resolve
 from learned_schedulers.blocks.dag.settings import Dependencies
 from pipeline.lab.config.experiments import GCC, LearnsOrders, OnBlocks, OnGraphs
 from pipeline.lab.config.files import complete
-from learned_schedulers.blocks.models.ordering_settings import modules as architecture
 from pipeline.lab.config.params import Params, validate
 from learned_schedulers.blocks.models.pocsnet_settings import Training
 from pipeline.lab.places import path, place
@@ -45,7 +43,6 @@ wildcard_constraints:
     source="|".join(P.corpus.sources),
     set="|".join(P.sets),
     graph_set="|".join([*P.graph_sets, *P.placement_sets, *P.fusion_sets]),
-    corpus="released|compiled",
     machine="|".join(P.processors),
     target="|".join([GCC, *P.processors]),
     method=r"\w+",
@@ -106,23 +103,13 @@ def flags(values):
 
 
 def complete(rules):
-    """Give each rule that runs a stage its param `options`, a log and a benchmark, unless it has its own; and resources.
-
-    logs/<rule>/<wildcards>.log, benchmarks/rules/<rule>/<wildcards>.tsv: wildcards in the sequence of the output's path.
-    """
+    """Give each rule that runs a stage its param `options`, unless it has its own, and resources."""
     for stage_rule in rules:
         if not stage_rule.shellcmd:
             continue
-        wildcards = dict.fromkeys(re.findall(r"{(\w+)", str(stage_rule.output[0])))
-        place = "/".join([stage_rule.name, *(f"{{{name}}}" for name in wildcards)])
         if "options" not in stage_rule.params.keys():
             stage_rule.set_params(options=options)
-        stage_rule.log_modifier = stage_rule.benchmark_modifier = workflow.modifier.path_modifier  # as a directive does
-        if not stage_rule.log:
-            stage_rule.set_log(f"logs/{place}.log")
-        if not stage_rule.benchmark:
-            stage_rule.benchmark = f"benchmarks/rules/{place}.tsv"
-        chosen = workflow.resource_settings._parsed_overwrite_resources.get(stage_rule.name, {})  # --set-resources wins
+        chosen = workflow.resource_settings.overwrite_resources.get(stage_rule.name, {})  # --set-resources wins
         tasks = chosen["tasks"].value if "tasks" in chosen else 1
         needs = resources_of(stage_rule.name, tasks)
         stage_rule.resources.update({name: value for name, value in needs.items() if name not in chosen})
@@ -199,13 +186,9 @@ def drawn_by(table):
     return "|".join(name for name, chosen in P.experiments.items() if table in chosen.drawn) or "none"
 
 
-def corpus_of(set):
-    return P.sets[set].corpus
-
-
 def table_of(kind, set):
-    """Path of the table with the blocks of a set: of the set's corpus and dependencies."""
-    return path(kind).format(corpus=P.sets[set].corpus, dependencies=P.sets[set].dependencies)
+    """Path of the table with the blocks of a set: of its dependencies."""
+    return path(kind).format(dependencies=P.sets[set].dependencies)
 
 
 def of_set(kind):

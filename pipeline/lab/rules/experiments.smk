@@ -31,16 +31,6 @@ def trainings(experiment, kind, models=None):
     )
 
 
-def blocks_of(corpus):
-    """The tables of a corpus that a network for all lengths reads."""
-    return {kind: path(kind).format(corpus=corpus, dependencies="full") for kind in ("encodings", "instructions", "dags")}
-
-
-def of_model(kind):
-    """A table of the corpus that the wildcards' network learns from, as an input function."""
-    return lambda w: blocks_of(corpus_of(network_of(w).training))[kind]
-
-
 def learned_from(purpose):
     """Set of blocks that the wildcards' network learns from, or is measured on."""
     return lambda w: path("sets", set=getattr(network_of(w), purpose))
@@ -49,10 +39,10 @@ def learned_from(purpose):
 rule train_ordering:
     """Train a network for all lengths on GCC's orders."""
     input:
-        src=lambda w: src("train_ordering", *architecture(network_of(w))),
-        encodings=of_model("encodings"),
-        instructions=of_model("instructions"),
-        dags=of_model("dags"),
+        src=src("train_ordering"),
+        encodings=path("encodings"),
+        instructions=path("instructions"),
+        dags=path("dags", dependencies="full"),
         training=learned_from("training"),
         development=learned_from("development"),
     output:
@@ -66,6 +56,8 @@ rule train_ordering:
         seed="{seed}",
     threads: lambda w: network_of(w).threads
     priority: 10
+    log: "logs/train_ordering/{experiment}/{model}/{seed}.log"
+    benchmark: "benchmarks/rules/train_ordering/{experiment}/{model}/{seed}.tsv"
     message: "Training {wildcards.model} ({wildcards.experiment}, seed {wildcards.seed})"
     shell: stage("train_ordering", "settings", "seed")
 
@@ -81,9 +73,8 @@ def weights_of(wildcards):
 
 
 def sources_of(wildcards):
-    """Modules of the wildcards' method, and those of its network's encoder, head and decoders."""
-    network = P.network(wildcards.experiment, wildcards.method)
-    return P.entry(wildcards.experiment, wildcards.method).modules(None if network is None else network.settings)
+    """Modules of the wildcards' method."""
+    return P.entry(wildcards.experiment, wildcards.method).modules()
 
 
 def tokens_of(kind):
@@ -102,12 +93,12 @@ rule schedule:
         src=lambda w: src("schedule", *sources_of(w)),
         set=path("sets"),
         dags=of_set("dags"),
-        encodings=of_set("encodings"),
-        instructions=of_set("instructions"),
+        encodings=path("encodings"),
+        instructions=path("instructions"),
         tokens=tokens_of("tokens"),
         vocabulary=tokens_of("vocabulary"),
         weights=weights_of,
-        machine=lambda w: [] if w.target == GCC else path("machine_instructions", corpus=corpus_of(w.set), machine=w.target),
+        machine=lambda w: [] if w.target == GCC else path("machine_instructions", machine=w.target),
     output:
         schedules=path("schedules"),
         confidence=path("confidence"),
@@ -115,6 +106,8 @@ rule schedule:
         settings=lambda w: json.dumps(raw_entry(w), sort_keys=True),
         seed="{seed}",
         batch=lambda w: experiment_of(w).batch,
+    log: "logs/schedule/{experiment}/{set}/{target}/{method}/{seed}.log"
+    benchmark: "benchmarks/rules/schedule/{experiment}/{set}/{target}/{method}/{seed}.tsv"
     message: "Scheduling {wildcards.set} for {wildcards.target}: {wildcards.method}, seed {wildcards.seed} ({wildcards.experiment})"
     shell: stage("schedule", "settings", "seed", "batch")
 
@@ -129,7 +122,7 @@ def judged_by(wildcards):
 rule judge:
     input:
         src=src("judge"),
-        blocks=of_set("blocks"),
+        blocks=path("blocks"),
         dags=of_set("dags"),
         schedules=judged_by,
     output:
@@ -138,6 +131,8 @@ rule judge:
         judge="{judge}",
         settings=lambda w: section("judges", w.judge),
     threads: 2
+    log: "logs/judge/{experiment}/{set}/{judge}.log"
+    benchmark: "benchmarks/rules/judge/{experiment}/{set}/{judge}.tsv"
     message: "llvm-mca on {wildcards.judge}: cycles of every order of {wildcards.set} ({wildcards.experiment})"
     shell: stage("judge", "judge", "settings", threads="{threads}")
 
@@ -171,7 +166,7 @@ READ = {  # tables that numbers are of -> their files, as an input function
     "latency": judged,
     "optima": proofs,
     "instructions": per_set("instructions"),
-    "machine_instructions": lambda w: expand(path("machine_instructions", corpus="released"), machine=experiment_of(w).judges),
+    "machine_instructions": lambda w: expand(path("machine_instructions"), machine=experiment_of(w).judges),
 }
 
 
@@ -189,5 +184,7 @@ rule evaluate:
         intervals=INTERVALS,
         judges=lambda w: json.dumps({name: P.judges[name].model_dump() for name in experiment_of(w).judges}),
         dependencies=lambda w: json.dumps({name: P.sets[name].dependencies for name in experiment_of(w).sets}),
+    log: "logs/evaluate/{experiment}.log"
+    benchmark: "benchmarks/rules/evaluate/{experiment}.tsv"
     message: "Numbers with intervals ({wildcards.experiment})"
     shell: stage("evaluate", "experiment", "task", "intervals", "judges", "dependencies")

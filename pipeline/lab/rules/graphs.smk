@@ -116,6 +116,8 @@ rule schedule_graphs:
         settings=lambda w: section("graph_methods", w.method),
         machines=machines,
         seed="{seed}",
+    log: "logs/schedule_graphs/{experiment}/{graph_set}/{method}/{seed}.log"
+    benchmark: "benchmarks/rules/schedule_graphs/{experiment}/{graph_set}/{method}/{seed}.tsv"
     message: "Scheduling {wildcards.graph_set} with {wildcards.method} ({wildcards.experiment}, seed {wildcards.seed})"
     shell: stage("schedule_graphs", "settings", "machines", "seed")
 
@@ -130,6 +132,8 @@ rule judge_graphs:
         makespans=path("makespans"),
     params:
         machines=machines,
+    log: "logs/judge_graphs/{experiment}/{graph_set}.log"
+    benchmark: "benchmarks/rules/judge_graphs/{experiment}/{graph_set}.tsv"
     message: "Simulating every schedule of {wildcards.graph_set} on its targets ({wildcards.experiment})"
     shell: stage("judge_graphs", "machines")
 
@@ -149,6 +153,8 @@ rule evaluate_graphs:
         task=lambda w: experiment_of(w).task,
         intervals=INTERVALS,
         methods=lambda w: section(experiment_of(w).section_of_methods, only=experiment_of(w).methods),
+    log: "logs/evaluate_graphs/{experiment}.log"
+    benchmark: "benchmarks/rules/evaluate_graphs/{experiment}.tsv"
     message: "Numbers with intervals ({wildcards.experiment})"
     shell: stage("evaluate_graphs", "experiment", "task", "intervals", "methods")
 

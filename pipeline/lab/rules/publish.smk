@@ -6,9 +6,7 @@ from pipeline.lab.page.pages import fresh
 
 COMMITTED = sorted(file.parent.name for file in Path("reports/published").glob("*/provenance.json"))
 PUBLISHABLE = {*P.experiments, *FURTHER}
-# Published folders are committed sources of the report; those that this command requests are made first.
-REQUESTED = sorted({name for word in sys.argv for name in re.findall(r"(?:published/|publish:experiment=)(\w+)", word)} & PUBLISHABLE)
-PUBLISHED = [path("published", experiment=name) for name in unique([*COMMITTED, *REQUESTED])]
+PUBLISHED = [path("published", experiment=name) for name in COMMITTED]  # sources of the report
 READ_BY_ALL = ["corpus", "dags", "instructions", "sets", "splits", "tokens"]  # folders of data/, of blocks
 
 
@@ -78,7 +76,7 @@ def settings_published(name):
 
 def settings_shown():
     """The parameters that pages show: an experiment that is neither evaluated nor published changes no page."""
-    names = [name for name in P.experiments if name in (*P.report.all, *COMMITTED, *REQUESTED)]
+    names = [name for name in P.experiments if name in (*P.report.all, *COMMITTED)]
     on_blocks = [P.experiments[name] for name in names if name not in P.on_graphs]
     return {
         **{key: config[key] for key in ("corpus", "split", "tokens", "evaluation", "residuals") if key in config},
@@ -91,7 +89,7 @@ def settings_shown():
 
 def settings_now():
     """Published name -> its present settings, which are compared with the recorded ones; as JSON."""
-    names = [name for name in unique([*COMMITTED, *REQUESTED]) if name in PUBLISHABLE]
+    names = [name for name in COMMITTED if name in PUBLISHABLE]
     return json.dumps({name: settings_published(name) for name in names}, sort_keys=True)
 
 
@@ -103,7 +101,7 @@ def weights_behind(name):
 
 
 rule publish:
-    """Freeze numbers beside the report, with their provenance: `snakemake data/published/<name>.done`."""
+    """Freeze numbers beside the report, with their provenance: `snakemake data/published/<name>.done`; the next report shows them."""
     input:
         src=src("publish", *chapters.module_names("summaries")),
         tables=lambda w: tables_of(w.experiment),
@@ -111,14 +109,18 @@ rule publish:
         weights=lambda w: weights_behind(w.experiment),
         behaviour="reports/behaviour.json",
     output:
-        folder=directory(path("published", experiment="{experiment,%s}" % ("|".join(REQUESTED) or "nothing_is_requested"))),
-        done=touch("data/published/{experiment}.done"),
+        touch("data/published/{experiment}.done"),
+    wildcard_constraints:
+        experiment="|".join(sorted(PUBLISHABLE)),
     params:
         options=lambda w, input: " ".join([reading(w, input), flags([("alike", made_alike(w.experiment))])]),
         experiment="{experiment}",
         settings=lambda w: json.dumps(settings_published(w.experiment), sort_keys=True),
+        folder=path("published"),
+    log: "logs/publish/{experiment}.log"
+    benchmark: "benchmarks/rules/publish/{experiment}.tsv"
     message: "Publishing {wildcards.experiment} in reports/published"
-    shell: stage("publish", "experiment", "settings", out="{output.folder}")
+    shell: stage("publish", "experiment", "settings", out="{params.folder}")
 
 
 rule claims:
@@ -131,6 +133,8 @@ rule claims:
         out="reports/claims.csv",
     params:
         settings_now=settings_now(),
+    log: "logs/claims.log"
+    benchmark: "benchmarks/rules/claims.tsv"
     message: "Comparing the numbers with the claims"
     shell: stage("claims", "settings_now")
 
@@ -181,6 +185,8 @@ rule report:
         settings=json.dumps(settings_shown(), sort_keys=True),
         settings_now=settings_now(),
         fresh=json.dumps(FRESH, sort_keys=True),
+    log: "logs/report.log"
+    benchmark: "benchmarks/rules/report.tsv"
     message: "Writing the report"
     shell: stage("report", "settings", "settings_now", "fresh", out="reports")
 

@@ -27,11 +27,11 @@ def of_graphs(experiment):
 for name, files in {
     "fetch": ARTIFACTS,
     "ingest": [rules.manifest.output, rules.join_partitions.output],
-    "dags": expand(path("dags", corpus="released"), dependencies=MODES),
+    "dags": expand(path("dags"), dependencies=MODES),
     "describe": expand(path("corpus"), dependencies=MODES),
     "split": expand(path("splits"), dependencies=MODES),
     "sets": expand(path("sets"), set=unique(s for e in P.report.experiments for s in P.experiments[e].sets)),
-    "instructions": [path("encodings", corpus="released"), path("instructions", corpus="released")],
+    "instructions": [path("encodings"), path("instructions")],
     "graph_sets": expand(path("graphs"), graph_set=unique(s for e in P.report.graph_experiments for s in P.experiments[e].sets)),
     "claims": rules.claims.output,
     "report": rules.report.output,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from learned_schedulers.blocks.models.ordering_network import OrderingNetwork
-from learned_schedulers.blocks.models.ordering_settings import Ordering, modules
+from learned_schedulers.blocks.models.ordering_settings import Ordering
 from learned_schedulers.blocks.models.ordering_training import train
 from learned_schedulers.learning import processes
 from learned_schedulers.section import section
@@ -39,7 +39,7 @@ def main(
         partial(train, block_store, distinct, learned, measured, chosen, seed),
         OrderingNetwork.save,
         Outputs(weights, history, HISTORY),
-        ["learned_schedulers.blocks.models.ordering_training", *modules(chosen)],
+        ["learned_schedulers.blocks.models.ordering_training"],
         f"{settings}\n{seed}",
         [encodings, instructions, dags, training, development],
         chosen.threads,

@@ -33,7 +33,6 @@ from tests.blocks.models import imitated, made
 
 pytestmark = pytest.mark.slow
 
-HEADS = ["pointer", "pairwise", "sinkhorn", "popocs"]
 VARIANTS: dict[str, Entry] = {  # every method, in every way that its settings tell apart
     **{f"list_scheduling {name}": entry("list_scheduling", priority=name) for name in get_args(Priority)},
     "haifa": entry("haifa"),
@@ -41,7 +40,6 @@ VARIANTS: dict[str, Entry] = {  # every method, in every way that its settings t
     "milp": entry("milp", nodes=20),
     **{f"search {name}": entry("search", walk=name, evaluations=50) for name in get_args(Walk)},
     "cp_sat": entry("cp_sat", evaluations=20, seconds=0.05),
-    **{f"ordering {head}": entry("ordering") for head in HEADS},
     "first_guess": entry("first_guess"),
     "first_guess, improved": entry("first_guess", evaluations=50),
 }
@@ -80,7 +78,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path | 
         if method == "first_guess":
             return GUESS
         if method == "ordering":
-            _network(variant.split()[-1]).save(path)
+            _network().save(path)
         elif method == "soft_permutation":
             order = np.stack([SAMPLE.orders[row] for row in FIVE])
             blocks_of_five = Blocks([""] * len(FIVE), STORE.as_emitted(FIVE), order, TRIE)
@@ -93,8 +91,8 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path | 
     return trained
 
 
-def _network(head: str) -> ordering_training.OrderingNetwork:
-    chosen = imitated.settings(head=head, steps=60, measurements=1)
+def _network() -> ordering_training.OrderingNetwork:
+    chosen = imitated.settings(steps=60, measurements=1)
     sample = type(SAMPLE)(SAMPLE.block_ids.take(FIVE), FIVE, [SAMPLE.orders[row] for row in FIVE])
     return ordering_training.train(STORE, ENCODINGS, sample, sample, chosen, 0)[0]
 
@@ -209,7 +207,7 @@ FLOORS: dict[str, floors.Floor] = {  # that a random legal order does not reach
     **{f"list_scheduling {name}": FASTER for name in get_args(Priority)},
     **{f"search {name}": floors.faster(CHIP, 0.92) for name in get_args(Walk)},
     "cp_sat": floors.faster(CHIP, 0.92),
-    **{f"ordering {head}": LEARNED for head in HEADS},
+    "ordering": LEARNED,
     "shipped_imitator": floors.as_gcc(0.25, (4, 12)),
     "soft_permutation": LEARNED,
 }

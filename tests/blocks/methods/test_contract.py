@@ -13,12 +13,10 @@ import pytest
 from learned_schedulers.blocks import methods as schedulers
 from learned_schedulers.blocks.method_settings import RESOURCES, entry, settings_of
 from learned_schedulers.blocks.methods import Budget, Solution, make, methods
-from learned_schedulers.blocks.models.ordering_settings import modules
 from pipeline.lab import chapters
 from pipeline.lab.wiring import ROOT, closure
-from tests.blocks.models import imitated, made
+from tests.blocks.models import made
 
-HEADS = ["pointer", "pairwise", "sinkhorn", "popocs"]
 NETWORKS = "learned_schedulers/blocks/models/"
 GENERIC = [
     "learned_schedulers.blocks.methods",
@@ -102,19 +100,14 @@ def test_who_has_no_network_depends_on_none(method: str) -> None:
     assert not [path for path in paths if path.startswith(NETWORKS)]
 
 
-@pytest.mark.parametrize("head", HEADS)
-@pytest.mark.parametrize("encoder", ["attention", "lstm"])
-def test_an_edited_decoder_schedules_anew_and_trains_nothing(encoder: str, head: str) -> None:
-    network = imitated.settings(encoder, head)
-    training = sources("train_ordering", *modules(network))
-    scheduling = sources("schedule", *entry("ordering").modules(network))
-    shared = {f"{NETWORKS}encoders/{encoder}.py", f"{NETWORKS}heads/{head}.py", f"{NETWORKS}ordering_network.py"}
+def test_an_edited_decoder_schedules_anew_and_trains_nothing() -> None:
+    training, scheduling = sources("train_ordering"), sources("schedule", *entry("ordering").modules())
+    shared = {f"{NETWORKS}{name}.py" for name in ("attention", "pointer", "ordering_network")}
     assert shared <= training & scheduling
     decoding = {f"{NETWORKS}decoders.py", f"{NETWORKS}beam.py"}
     assert decoding <= scheduling and not decoding & training
     assert not [path for path in training if path.startswith("learned_schedulers/blocks/methods/")]
-    if head in ("pointer", "pairwise"):
-        assert "learned_schedulers/operators/matching.py" not in training
+    assert "learned_schedulers/operators/matching.py" not in training
 
 
 def test_of_pocsnets_decoders_a_training_knows_the_one_that_measures_it() -> None:
@@ -127,8 +120,7 @@ def test_of_pocsnets_decoders_a_training_knows_the_one_that_measures_it() -> Non
 
 
 def test_a_scheduling_does_not_depend_on_the_loop_that_trained() -> None:
-    network = imitated.settings()
-    for more in (entry("ordering").modules(network), entry("soft_permutation").modules()):
+    for more in (entry("ordering").modules(), entry("soft_permutation").modules()):
         assert not [path for path in sources("schedule", *more) if path.endswith("_training.py")]
 
 
@@ -140,7 +132,7 @@ def test_every_module_that_is_imported_by_name_is_declared() -> None:
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "import_module"
     ]
-    assert set(callers) == {"blocks/models/ordering_network.py", "methods.py"}
+    assert set(callers) == {"methods.py"}
 
 
 METHOD = '''

@@ -50,11 +50,11 @@ FOLLOWING = [
 ]
 
 
-def settings(encoder: str = "attention", head: str = "pointer", **changed: object) -> Ordering:
+def settings(**changed: object) -> Ordering:
     """A small imitator."""
     ordering = Ordering(
-        encoder=Encoder(kind=encoder, width=16, layers=2, heads=2, expansion=2, relations=True),
-        head=Head(kind=head, hidden=16, beam=4, iterations=10),
+        encoder=Encoder(kind="attention", width=16, layers=2, heads=2, expansion=2, relations=True),
+        head=Head(kind="pointer", hidden=16, beam=4, iterations=10),
         training="training",
         min_count=1,
         batch_instructions=256,
@@ -131,9 +131,8 @@ def decoded(
     network: OrderingNetwork, problems: Problems, encodings: Encodings, rng: np.random.Generator
 ) -> dict[str, np.ndarray]:
     """Orders of blocks of one length from all decoders of a network: name -> (B, n)."""
-    decoders = DECODERS[network.settings.head.kind]
     related = relations(problems, encodings.compared)
     with torch.no_grad():
-        output = network.head.output(network.embed(problems, related, network.vocabulary.bags(encodings)), problems)
+        output = network.head.output(network.embed(problems, related, network.vocabulary.bags(encodings)))
     orders = {network.head.decoder: network.head.decode(output, problems, related)}
-    return orders | {name: decode(network.head, output, problems, related, rng) for name, decode in decoders.items()}
+    return orders | {name: decode(network.head, output, problems, related, rng) for name, decode in DECODERS.items()}

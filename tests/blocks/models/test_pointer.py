@@ -10,8 +10,8 @@ import torch
 
 from learned_schedulers.blocks.dag.topology import count_violations
 from learned_schedulers.blocks.models.decoders import DECODERS
-from learned_schedulers.blocks.models.heads.pointer import Pointer
 from learned_schedulers.blocks.models.issue import STEP_FEATURES, decisions
+from learned_schedulers.blocks.models.pointer import Pointer
 from learned_schedulers.blocks.problems.relations import relations
 from tests.blocks.models import imitated
 
@@ -86,10 +86,10 @@ def test_probabilities_of_all_legal_orders_sum_to_one(pointer: Pointer, embedded
 def test_a_wide_beam_finds_the_likeliest_order_and_greedy_the_likeliest_steps(
     pointer: Pointer, embedded: torch.Tensor
 ) -> None:
-    scores, rng = pointer.output(embedded, PROBLEMS), np.random.default_rng(0)
+    scores, rng = pointer.output(embedded), np.random.default_rng(0)
     orders_of = {
         "greedy": pointer.decode(scores, PROBLEMS, RELATED),
-        "beam": DECODERS["pointer"]["beam"](pointer, scores, PROBLEMS, RELATED, rng),
+        "beam": DECODERS["beam"](pointer, scores, PROBLEMS, RELATED, rng),
     }
     differs = 0
     for b in range(25):
@@ -109,8 +109,8 @@ def test_a_wide_beam_finds_the_likeliest_order_and_greedy_the_likeliest_steps(
 
 
 def test_an_order_is_decoded_with_its_probability(pointer: Pointer, embedded: torch.Tensor) -> None:
-    orders, chances = pointer.decode_with_probability(pointer.output(embedded, PROBLEMS), PROBLEMS, RELATED)
-    np.testing.assert_array_equal(orders, pointer.decode(pointer.output(embedded, PROBLEMS), PROBLEMS, RELATED))
+    orders, chances = pointer.decode_with_probability(pointer.output(embedded), PROBLEMS, RELATED)
+    np.testing.assert_array_equal(orders, pointer.decode(pointer.output(embedded), PROBLEMS, RELATED))
     np.testing.assert_allclose(chances, pointer.confidence(embedded, PROBLEMS, RELATED, orders), atol=1e-5)
 
 
@@ -121,9 +121,7 @@ def test_samples_follow_the_network(pointer: Pointer, embedded: torch.Tensor) ->
     part = PROBLEMS[np.full(draws, b)]
     related = relations(part, ENCODINGS.compared)
     same = embedded[[b]].expand(draws, -1, -1)
-    samples = DECODERS["pointer"]["sample"](
-        pointer, pointer.output(same, part), part, related, np.random.default_rng(2)
-    )
+    samples = DECODERS["sample"](pointer, pointer.output(same), part, related, np.random.default_rng(2))
     few = PROBLEMS[np.full(len(orders), b)]
     chances = pointer.confidence(same[: len(orders)], few, relations(few, ENCODINGS.compared), orders)
     for order, chance in zip(orders, chances, strict=True):

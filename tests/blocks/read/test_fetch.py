@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from learned_schedulers.blocks.read.source_settings import DebianSource, FilesSource, NpmSource, WheelSource
-from pipeline.corpus.fetch import FetchError, cached, fetch
+from learned_schedulers.blocks.read.source_settings import FilesSource, NpmSource, WheelSource
+from pipeline.corpus.fetch import FetchError, fetch
 
 CONTENT = b"\x7fELF, or so it says"
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -35,13 +35,6 @@ def wheel(content: bytes = CONTENT, **change: object) -> WheelSource:
 def npm(member: str = "package/bin/thing") -> NpmSource:
     digest = hashlib.sha256(CONTENT).hexdigest()
     return NpmSource(kind="npm", package="thing", version="1.0", bytes=len(CONTENT), sha256=digest, include=[member])
-
-
-def debian() -> DebianSource:
-    digest, size = hashlib.sha256(CONTENT).hexdigest(), len(CONTENT)
-    return DebianSource(
-        kind="debian", package="thing", version="1.0", file="thing_1.0.orig.tar.gz", bytes=size, sha256=digest
-    )
 
 
 class Network:
@@ -193,32 +186,3 @@ def test_no_file_matches(tmp_path: Path) -> None:
     with pytest.raises(FetchError, match=r"no ELF file matches .*nothing/\*"):
         fetch(FilesSource(kind="files", include=[f"{tmp_path}/nothing/*"]), tmp_path / "out.json")
     assert not (tmp_path / "out.json").exists()
-
-
-def test_upstream_tarball(network: Callable[..., Network], tmp_path: Path) -> None:
-    manager = network("thing_1.0.orig.tar.gz", CONTENT)
-    tarball = cached(debian(), tmp_path / "cache")
-    assert tarball == tmp_path / "cache" / debian().sha256
-    assert tarball.read_bytes() == CONTENT
-    assert manager.commands[0][0] == "apt-get" and manager.commands[0][-1] == "thing"
-    assert cached(debian(), tmp_path / "cache") == tarball and len(manager.commands) == 1
-
-
-def test_another_version_of_the_tarball(network: Callable[..., Network], tmp_path: Path) -> None:
-    network("thing_2.0.orig.tar.gz", CONTENT)
-    remedy = rf"apt-get downloaded thing_2.0.orig.tar.gz .* Debian 12.* put a copy of the file at .*{debian().sha256}"
-    with pytest.raises(FetchError, match=remedy):
-        cached(debian(), tmp_path / "cache")
-
-
-def test_a_changed_tarball(network: Callable[..., Network], tmp_path: Path) -> None:
-    network("thing_1.0.orig.tar.gz", CONTENT[::-1])
-    with pytest.raises(FetchError, match=r"thing 1\.0: expected sha256"):
-        cached(debian(), tmp_path / "cache")
-    assert not (tmp_path / "cache" / debian().sha256).exists()
-
-
-def test_no_apt_get(network: Callable[..., Network], tmp_path: Path) -> None:
-    network("nothing", b"", FileNotFoundError("apt-get"))
-    with pytest.raises(FetchError, match="apt-get is not installed; use Debian, or put a copy of the file"):
-        cached(debian(), tmp_path / "cache")

@@ -32,7 +32,9 @@ class _Parts(NamedTuple):
 
 
 class Pointer(nn.Module):
-    decoder = "greedy"
+    """The head: vectors of a block's instructions, (B, n, width) in a legal order, -> an order."""
+
+    decoder = "greedy"  # it measures a training; further decoders: decoders.py
 
     def __init__(self, width: int, settings: Settings) -> None:
         super().__init__()
@@ -76,7 +78,7 @@ class Pointer(nn.Module):
     def loss(
         self, embedded: torch.Tensor, problems: Problems, related: Relations, order: np.ndarray
     ) -> tuple[torch.Tensor, int]:
-        """Sum of the cross-entropies of GCC's choices, nats, and their number."""
+        """Sum of the cross-entropies of GCC's choices, nats, and their number; 0 if the blocks leave no choice."""
         choices = decisions(problems, related, order)
         if not len(choices.chosen):
             return embedded.sum() * 0, 0
@@ -97,7 +99,8 @@ class Pointer(nn.Module):
         return probability
 
     @torch.no_grad()
-    def output(self, embedded: torch.Tensor, problems: Problems) -> greedy.Scores:
+    def output(self, embedded: torch.Tensor) -> greedy.Scores:
+        """The input of its decoders."""
         parts = _Parts(*(part.cpu() for part in self._split(embedded)))
         none = self.none.cpu().view(2, 1, 1, -1).expand(2, len(parts.base), 1, -1)
         return greedy.Scores(
@@ -111,13 +114,12 @@ class Pointer(nn.Module):
         )
 
     def decode(self, output: greedy.Scores, problems: Problems, related: Relations) -> np.ndarray:
+        """Orders from the head's decoder, (B, n)."""
         return greedy.decode(problems, related, output)
 
     def decode_with_probability(
         self, output: greedy.Scores, problems: Problems, related: Relations
     ) -> tuple[np.ndarray, np.ndarray]:
+        """Orders from the head's decoder, (B, n), and the probability of each, (B,)."""
         order, logarithm = greedy.decode_with_probability(problems, related, output)
         return order, np.exp(logarithm)
-
-
-make = Pointer

@@ -1,7 +1,7 @@
 """Attention between the instructions of a block, with a bias for the relation of each pair in the dependency DAG.
 
 A transformer encoder (Vaswani et al. 2017, pre-norm) without positions: it does not read the order in which the
-instructions are shown, unless a setting says so. Relations enter as in Graphormer (Ying et al. 2021): as a learned
+instructions are shown. Relations enter as in Graphormer (Ying et al. 2021): as a learned
 bias for each category of each pair, head and layer.
 """
 
@@ -18,8 +18,6 @@ from learned_schedulers.blocks.models.ordering_settings import Encoder as Settin
 from learned_schedulers.blocks.problems.outside import N_OUTSIDE
 from learned_schedulers.blocks.problems.relations import N_NODE, N_PAIR
 from learned_schedulers.blocks.read.leaks import MOST_FOLLOWING as MOST
-
-_LONGEST = 64  # instructions of a block, if the network reads positions
 
 
 class Layer(nn.Module):
@@ -89,8 +87,7 @@ class Following(nn.Module):
 class Attention(nn.Module):
     """The encoder. Without settings.relations, it reads the instructions alone, not the DAG between them.
 
-    With settings.positions, it also reads the order in which they are shown, of at most 64 instructions; with
-    settings.following, also the instructions that follow the block.
+    With settings.following, it also reads the instructions that follow the block.
     """
 
     def __init__(self, n_tokens: int, settings: Settings) -> None:
@@ -103,13 +100,8 @@ class Attention(nn.Module):
             self.pairs = nn.EmbeddingBag(N_PAIR, layers * heads, mode="sum")
             nn.init.normal_(self.nodes.weight, std=0.1)
             nn.init.zeros_(self.pairs.weight)
-        if settings.positions:
-            self.slots = nn.Embedding(_LONGEST, width)
-            self.shown = nn.Embedding(3, layers * heads)  # of a pair: shown before, itself, after
-            nn.init.normal_(self.slots.weight, std=0.1)
-            nn.init.zeros_(self.shown.weight)
         self.following = Following(width, layers, heads) if settings.following else None
-        self.relations, self.positions = settings.relations, settings.positions
+        self.relations = settings.relations
         self.token_dropout = settings.token_dropout
         self.enter = nn.Sequential(
             nn.LayerNorm(width),
@@ -133,11 +125,6 @@ class Attention(nn.Module):
             x = x + self.nodes(batch.nodes.flatten(0, 1)).view(size, n, -1)
             learned = functional.embedding(batch.pairs, self.pairs(batch.kinds)).view(size, n, n, len(self.layers), -1)
             bias = learned.permute(3, 0, 4, 1, 2)  # (layers, B, heads, n, n)
-        if self.positions:
-            slot = torch.arange(n, device=x.device)
-            x = x + self.slots(slot)
-            order = self.shown((slot[None, :] - slot[:, None]).sign() + 1).view(n, n, len(self.layers), -1)
-            bias = bias + order.permute(2, 3, 0, 1).unsqueeze(1)
         x = x + self.enter(x)
         outside: Iterable[torch.Tensor | None] = [None] * len(self.layers)
         if self.following is not None:
@@ -149,6 +136,3 @@ class Attention(nn.Module):
             x = layer(x, layer_bias, layer_outside)
         embedded: torch.Tensor = self.norm(x)
         return embedded
-
-
-make = Attention

@@ -1,1 +1,0 @@
-"""C sources -> blocks with the true input order of GCC's last scheduling pass. Called by its stage."""
