@@ -13,7 +13,7 @@ from pipeline.lab.page.anchors import claims_in, landed, once
 from pipeline.lab.page.calls import Calls
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import mode
-from pipeline.lab.page.pages import Page, experiments, pages
+from pipeline.lab.page.pages import FROZEN, Page, experiments, pages
 from pipeline.lab.page.plots import Drawing
 from pipeline.lab.page.provenance import numbers_line, provenance
 from pipeline.lab.page.rendering import folded
@@ -53,7 +53,7 @@ def _whole(page: Page, evidence: Evidence, calls: Calls) -> str:
     sentences = " ".join(claim_tables.sentences(page, evidence.claims))
     picture = _rendered(f"{{{{ {page.picture} }}}}", calls, evidence) if page.picture else ""
     body = _rendered(page.body, calls, evidence)
-    shown = page.experiments or calls.left_over()
+    shown = calls.left_over() if page.name == FROZEN else page.experiments
     text = template("layout.md.j2").render(
         page=page,
         pages=pages(),

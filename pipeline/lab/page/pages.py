@@ -17,6 +17,7 @@ from learned_schedulers.section import Section
 from pipeline.lab import chapters
 
 FOLDER = Path(__file__).parent
+FROZEN = "frozen"  # the page of experiments without a page
 
 
 class Card(Section):
@@ -71,7 +72,7 @@ def _read(path: Path, name: str) -> Page:
 @cache
 def pages() -> tuple[Page, ...]:
     """All pages with the text and experiments of what is added to them; the first one links to all further pages."""
-    front, frozen = (_read(FOLDER / f"{file}.md", name) for file, name in (("front", "index"), ("frozen", "frozen")))
+    front, frozen = (_read(FOLDER / f"{file}.md", name) for file, name in (("front", "index"), (FROZEN, FROZEN)))
     return (front, *sorted((_joined(page) for page in declared() if not page.on), key=lambda page: page.place), frozen)
 
 
