@@ -60,4 +60,4 @@ def test_one_version_everywhere() -> None:
     assert result.exit_code == 0 and re.fullmatch(r"learned-schedulers \d+\.\d+\.\d+\n", result.stdout)
     citation = (ROOT / "CITATION.cff").read_text()
     assert re.findall(r"^ *version: (.*)$", citation, re.MULTILINE) == [VERSION] * 2
-    assert re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[0] == VERSION
+    assert re.findall(r"^## (\d\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[0] == VERSION
