@@ -106,12 +106,6 @@ def factor(row: Row | None) -> str:
     return spread(row, times)
 
 
-def in_text(row: Row, write: Write) -> str:
-    """A row's value for a sentence, with its interval in brackets if it has one."""
-    value, low, high = (write(row[name]) for name in ("value", "low", "high"))
-    return value if math.isnan(row["low"]) else f"{value} ({low} to {high})"
-
-
 def cell(value: object) -> str:
     """`value` as a cell of a Markdown table; bars and line breaks, which would end the cell, are replaced."""
     return str(escape(str(value))).replace("|", "\\|").replace("\n", " ")
