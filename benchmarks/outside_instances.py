@@ -35,8 +35,8 @@ from tqdm import tqdm
 
 from benchmarks.publishing import PUBLISHED, publish
 from learned_schedulers.files import replacing
+from learned_schedulers.method_settings import MethodSettings, entry
 from learned_schedulers.projects import methods
-from learned_schedulers.projects.method_settings import ProjectMethodSettings, project_entry
 from learned_schedulers.projects.models import SHIPPED
 from learned_schedulers.projects.read.best_known import BestKnown, read_best_known
 from learned_schedulers.projects.read.reading import read_project
@@ -75,16 +75,16 @@ class Answer(NamedTuple):
     seconds: float  # of the clock
 
 
-def entries(seconds: float) -> dict[str, ProjectMethodSettings]:
+def entries(seconds: float) -> dict[str, MethodSettings]:
     """The methods by their names in table `results`. seconds: of CP-SAT's deterministic time."""
     return {
-        "shortest_first": project_entry("priority_rules", rules=["shortest"], **_DISPATCHING),
-        "most_work_remaining": project_entry("priority_rules", rules=["latest_start"], **_DISPATCHING),
-        "best_rule": project_entry("priority_rules"),
-        "randomised_rules": project_entry("randomised_rules", schedules=512),
-        "job_shop_policy": project_entry("job_shop_policy", schedules=1),
-        "job_shop_policy_512": project_entry("job_shop_policy", schedules=512),
-        "cp_sat": project_entry("cp_sat", seconds=seconds),
+        "shortest_first": entry("project", "priority_rules", rules=["shortest"], **_DISPATCHING),
+        "most_work_remaining": entry("project", "priority_rules", rules=["latest_start"], **_DISPATCHING),
+        "best_rule": entry("project", "priority_rules"),
+        "randomised_rules": entry("project", "randomised_rules", schedules=512),
+        "job_shop_policy": entry("project", "job_shop_policy", schedules=1),
+        "job_shop_policy_512": entry("project", "job_shop_policy", schedules=512),
+        "cp_sat": entry("project", "cp_sat", seconds=seconds),
     }
 
 
@@ -114,7 +114,7 @@ def write_classical(source: Path, folder: Path) -> None:
     table.to_csv(folder / KNOWN_VALUES, index=False)
 
 
-def answer_of(instance: Instance, name: str, settings: ProjectMethodSettings) -> Answer:
+def answer_of(instance: Instance, name: str, settings: MethodSettings) -> Answer:
     """What the method reaches on the instance."""
     project = read_project(instance.path)
     began = time.perf_counter()
@@ -147,7 +147,7 @@ def write_answers(work: Path, answers: list[Answer]) -> None:
         table.writerows(answers)
 
 
-def answered(instances: list[Instance], by: dict[str, ProjectMethodSettings], work: Path) -> list[Answer]:
+def answered(instances: list[Instance], by: dict[str, MethodSettings], work: Path) -> list[Answer]:
     """An answer of each method for each instance; those that `work` has for the same file and settings are kept."""
     earlier = {answer[:5]: answer for answer in read_answers(work)}
     answers: list[Answer] = []

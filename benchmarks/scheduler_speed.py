@@ -148,13 +148,13 @@ def _methods(
         if not settings.serves(EXPERIMENT, name, machine):
             continue
         chosen, network = settings.entry(EXPERIMENT, name), settings.network(EXPERIMENT, name)
-        weights = chosen.settings.shipped
+        weights = chosen.shipped
         if network is not None:
             seed = settings.experiments[EXPERIMENT].seeds[0]
             network_place = {"experiment": network.experiment, "model": network.model, "seed": seed}
             weights = path("weights", dependencies="full", **network_place)
         resources_and_weights = resources if weights is None else resources | {"weights": Path(weights)}
-        methods_by_name[name] = make(chosen, resources_and_weights), Budget.of(chosen.settings)
+        methods_by_name[name] = make(chosen, resources_and_weights), Budget.of(chosen)
     return methods_by_name
 
 

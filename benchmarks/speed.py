@@ -39,7 +39,6 @@ from learned_schedulers.graphs.devices.limits import limited
 from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.environment.batched import Environment, Sequence
 from learned_schedulers.graphs.environment.single import ScheduleEnv
-from learned_schedulers.graphs.method_settings import graph_entry
 from learned_schedulers.graphs.methods import Budget, make
 from learned_schedulers.graphs.methods.go import Settings as GoSettings
 from learned_schedulers.graphs.models import policy
@@ -48,6 +47,7 @@ from learned_schedulers.graphs.models.whole_graph.search import State, draw_roun
 from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
 from learned_schedulers.graphs.read import synthetic
 from learned_schedulers.graphs.read.roofline import problem_of
+from learned_schedulers.method_settings import entry
 from pipeline.graph_sets.placed import chosen
 from pipeline.lab.config import params
 from pipeline.lab.rows import Quantity, Row, results, row
@@ -77,7 +77,7 @@ def simulator(rounds: int, sizes: tuple[int, ...] = (50, 200, 1000, 5000, 20_000
     counts = {n: max(1, SCHEDULED // n) for n in sizes}
     for n, count in counts.items():
         problem = near(n, rng)
-        few = make(graph_entry("random_valid")).propose(problem, rng, Budget(proposals=min(1000, count)))
+        few = make(entry("graph", "random_valid")).propose(problem, rng, Budget(proposals=min(1000, count)))
         picked = np.arange(count) % len(few.orders)
         work[n] = partial(makespans, problem, few.orders[picked], few.placements[picked])
     speeds = {n: counts[n] / seconds for n, seconds in in_turns(work, rounds).items()}
@@ -166,7 +166,7 @@ def drawing(family: str, operations: int, schedules: int, **options: int) -> Cal
     with TemporaryDirectory() as folder:
         weights = Path(folder) / "policy.safetensors"
         policy.save(policy.make(params.load().on_graphs["gflownet"].models["gflownet"]), weights)
-        method = make(graph_entry("gflownet", **options), {"weights": weights})
+        method = make(entry("graph", "gflownet", **options), {"weights": weights})
     budget, rng = replace(Budget(), proposals=schedules), np.random.default_rng(0)
 
     def run() -> None:
@@ -194,13 +194,14 @@ def placing(rounds: int, evaluations: int = 2000) -> Iterator[Row]:
         problem = problem_of(graph, DEVICES, settings.devices[placed.device], np.inf)
         linked.append(targets.linked(limited(problem), link))
     entries = {
-        name: graph_entry(name, evaluations=evaluations) for name in ("go", "hdp", "node_by_node", "decision_annealing")
+        name: entry("graph", name, evaluations=evaluations)
+        for name in ("go", "hdp", "node_by_node", "decision_annealing")
     }
-    entries["go_untaught"] = graph_entry("go", learns=False, evaluations=evaluations)
+    entries["go_untaught"] = entry("graph", "go", learns=False, evaluations=evaluations)
     work: dict[tuple[str, int], Callable[[], object]] = {}
-    for name, entry in entries.items():
+    for name, method_settings in entries.items():
         for k, target in enumerate(linked):
-            method, budget = make(entry, {"target": target}), Budget.of(entry)
+            method, budget = make(method_settings, {"target": target}), Budget.of(method_settings)
             work[name, k] = partial(method.propose, target.mean, np.random.default_rng(k), budget)
     measured = in_turns(work, rounds)
     seconds = {name: np.array([measured[name, k] for k in range(len(linked))]) for name in entries}  # (graphs, rounds)

@@ -10,21 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from importlib import import_module
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from learned_schedulers import outside_methods
+from learned_schedulers.method_settings import PACKAGES, MethodSettings, names
 from learned_schedulers.outside_methods import Kind
 
 OK, TIMED_OUT, UNSUPPORTED = "ok", "timed out", "unsupported"  # states of an answer
-PACKAGES: dict[Kind, str] = {
-    "block": "learned_schedulers.blocks.methods",
-    "graph": "learned_schedulers.graphs.methods",
-    "fusion": "learned_schedulers.graphs.methods.fusing",
-    "project": "learned_schedulers.projects.methods",
-}
 Budget = TypeVar("Budget")
 
 
@@ -38,33 +32,27 @@ class Unsupported(ValueError):
     """A method does not support a problem; the message says why."""
 
 
-def make(kind: Kind, name: str, settings: Any, resources: Mapping[str, object]) -> Any:
-    """The method in the file of this name, or of another package.
+def make(kind: Kind, settings: MethodSettings, resources: Mapping[str, object]) -> Any:
+    """The method of these settings.
 
     Raises ValueError if a resource that it needs is missing, or if another package's method is not there or of another
     kind.
     """
     if missing := sorted(settings.needs - set(resources)):
-        raise ValueError(f"the method {name!r} is not given what it needs: {', '.join(missing)}")
+        raise ValueError(f"the method {settings.method!r} is not given what it needs: {', '.join(missing)}")
     chosen = {key: resource for key, resource in resources.items() if key in settings.needs | settings.uses}
-    return _maker(kind, name)(settings, **chosen)
+    return _maker(kind, settings)(settings, **chosen)
 
 
-def _maker(kind: Kind, name: str) -> Callable[..., Any]:
-    if name in names(kind) or not outside_methods.is_outside(name):
-        maker: Callable[..., Any] = import_module(f"{PACKAGES[kind]}.{name}").make
+def _maker(kind: Kind, settings: MethodSettings) -> Callable[..., Any]:
+    name = settings.method
+    if (file := settings.file or name) in names(kind) or not outside_methods.is_outside(name):
+        maker: Callable[..., Any] = import_module(f"{PACKAGES[kind]}.{file}").make
         return maker
     method = outside_methods.load(name)
     if (other := outside_methods.kind_of(method)) != kind:
         raise ValueError(f"the method {name!r} is for a {other}, not for a {kind}")
     return method
-
-
-def names(kind: Kind) -> list[str]:
-    """Names of all methods of a kind: the files of its package."""
-    folders = import_module(PACKAGES[kind]).__path__
-    files = (path for folder in folders for path in Path(folder).glob("*.py"))
-    return sorted(path.stem for path in files if not path.stem.startswith("_"))
 
 
 def allowed(budget: type[Budget], settings: object) -> Budget:

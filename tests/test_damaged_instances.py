@@ -19,8 +19,8 @@ from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.methods.rules.listing import by_critical_path
 from learned_schedulers.graphs.plans.model_files import read_file
 from learned_schedulers.graphs.plans.sources import on_devices
+from learned_schedulers.method_settings import entry
 from learned_schedulers.projects import methods
-from learned_schedulers.projects.method_settings import project_entry
 from learned_schedulers.projects.read.best_known import read_best_known
 from learned_schedulers.projects.read.reading import read_project
 from tests import damaged
@@ -53,7 +53,7 @@ def judged(path: Path) -> None:
         assert np.isfinite(seconds) and seconds >= problem.bound * (1 - 1e-9)
     else:
         project = read_project(path)
-        rule = methods.make(project_entry("priority_rules"))
+        rule = methods.make(entry("project", "priority_rules"))
         schedules = rule.schedule(project, np.random.default_rng(0), methods.Budget())
         assert methods.best(project, schedules).makespan >= project.bound
 

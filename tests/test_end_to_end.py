@@ -101,6 +101,7 @@ DECODED = {"sweep", "examples"} | JUDGED
 # A machine of kind znver4 gave other weights by a commit on which four kinds had agreed (2026-11-26); equal schedules.
 VARYING = "experiments/gflownet/networks/"
 LEARNED = {"train"} | DECODED
+CLASSES = "learned_schedulers/blocks/method_settings.py"  # of methods' settings
 
 
 @pytest.mark.parametrize(
@@ -157,11 +158,10 @@ def test_what_is_added_re_runs_nothing(undisturbed: Path) -> None:
         "pipeline/added/__init__.py": "",
         "pipeline/added/tables.py": "import pyarrow as pa\nfrom pipeline.lab.table import Table\n\n"
         "ADDED = Table('added', pa.schema([('x', pa.int8())]))\n",
-        "learned_schedulers/blocks/methods/added_method.py": "from learned_schedulers.blocks.method_settings import "
-        "MethodSettings\n\n\nclass Settings(MethodSettings):\n    depth: int = 1\n\n\nmake = None\n",
+        "learned_schedulers/blocks/methods/added_method.py": "make = None\n",
     }
-    before = (undisturbed / "params.yaml").read_text()
-    params = yaml.safe_load(before)
+    before = {name: (undisturbed / name).read_text() for name in ("params.yaml", CLASSES)}
+    params = yaml.safe_load(before["params.yaml"])
     params["methods"]["added"] = {"method": "added_method", "depth": 2}
     params["experiments"]["added_experiment"] = params["experiments"]["imitation"] | {
         "methods": ["added", "random_legal"],
@@ -174,13 +174,16 @@ def test_what_is_added_re_runs_nothing(undisturbed: Path) -> None:
             (undisturbed / name).parent.mkdir(exist_ok=True)
             (undisturbed / name).write_text(text)
         (undisturbed / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
-        assert planned(undisturbed) == {}
+        settings = 'class Added(BlockMethodSettings):\n    depth: int = 1\n\n\nCLASSES["added_method"] = Added\n'
+        (undisturbed / CLASSES).write_text(f"{before[CLASSES]}\n\n{settings}")
+        assert set(planned(undisturbed)) == SHOWN  # the report may show the method's name for people
         jobs = planned(undisturbed, "data/experiments/added_experiment/results.parquet")
         assert jobs["train_ordering"] == 1 and "train" not in jobs and jobs["schedule"] == 2 + 1
     finally:
         for name in added:
             (undisturbed / name).unlink()
-        (undisturbed / "params.yaml").write_text(before)
+        for name, text in before.items():
+            (undisturbed / name).write_text(text)
 
 
 def test_edits_taken_back_re_run_nothing(undisturbed: Path) -> None:

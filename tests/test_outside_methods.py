@@ -10,20 +10,19 @@ import numpy as np
 import pytest
 
 from learned_schedulers import methods, outside_methods
-from learned_schedulers.blocks.method_settings import entry
-from learned_schedulers.graphs.method_settings import GraphEntry, graph_entry
+from learned_schedulers.graphs.method_settings import GraphEntry
 from learned_schedulers.graphs.methods import Budget, make
+from learned_schedulers.method_settings import entry, modules
 from learned_schedulers.section import ConfigError, section
 from tests.graphs.problems import drawn
 
 SOURCE = """
-from learned_schedulers.blocks.method_settings import MethodSettings
-from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import Proposals
+from learned_schedulers.method_settings import MethodSettings
 import numpy as np
 
 class OnOne:
-    class Settings(GraphMethodSettings):
+    class Settings(MethodSettings):
         device: int = 0
 
     def __init__(self, settings):
@@ -50,7 +49,7 @@ class Both(OnOne, Plain):
     pass
 
 class Wrong(OnOne):
-    Settings = MethodSettings
+    Settings = dict
 
 def function():
     pass
@@ -82,15 +81,15 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.parametrize("name", ["on_one", "their_methods:OnOne"])
 def test_a_method_of_another_package_is_made(package: None, name: str) -> None:
     settings = section(GraphEntry, f'{{"method": "{name}", "device": 1}}')
-    assert settings.modules() == [] and graph_entry(**settings.model_dump()) == settings
+    assert modules("graph", settings) == [] and entry("graph", **settings.model_dump()) == settings
     problem = drawn.problem(np.random.default_rng(0), 5, 2)
     proposals = make(settings).propose(problem, np.random.default_rng(0), Budget())
     assert (proposals.placements == 1).all()
 
 
 def test_a_method_of_blocks_is_made(package: None) -> None:
-    chosen = entry("plain")
-    assert chosen.modules() == [] and hasattr(methods.make("block", "plain", chosen.settings, {}), "solve")
+    chosen = entry("block", "plain")
+    assert modules("block", chosen) == [] and hasattr(methods.make("block", chosen, {}), "solve")
 
 
 @pytest.mark.slow
@@ -115,7 +114,7 @@ def test_what_a_package_offers(package: None) -> None:
         ("/tmp/their methods:OnOne", "is no name of a module"),
         ("their_mistyped_methods:OnOne", r"their_mistyped_methods\.py:2: expected ':'"),
         ("their_failing_methods:OnOne", r"AttributeError: .*'no_such_name'.* \(their_failing_methods\.py:3\)"),
-        ("their_methods:Wrong", "its class Settings must be derived from GraphMethodSettings"),
+        ("their_methods:Wrong", "its class Settings must be derived from MethodSettings"),
         ("hefty", r"no method 'hefty'; there are .*, 'on_one' of their_methods:OnOne, .*; name that of another"),
     ],
 )
@@ -146,15 +145,15 @@ def test_an_error_has_the_line_of_the_method_that_it_came_through(package: None)
 def test_a_wrong_setting_is_told_in_one_line(package: None) -> None:
     for name, keys in (("their_methods:OnOne", {"device": "none"}), ("hefty", {})):
         with pytest.raises(ValueError, match=r"^(device: Input should be a valid integer|no method 'hefty')") as raised:
-            graph_entry(name, **keys)
+            entry("graph", name, **keys)
         assert "validation error" not in str(raised.value) and "\n" not in str(raised.value)
-    with pytest.raises(ValueError, match=r"^width: no setting of the method"):
-        entry("their_methods:Plain", width=1)
+    with pytest.raises(ValueError, match=r"^width: Extra inputs are not permitted; 'their_methods:Plain' has"):
+        entry("block", "their_methods:Plain", width=1)
 
 
 def test_a_method_has_one_kind(package: None) -> None:
     with pytest.raises(ValueError, match="is for a block, not for a graph"):
-        make(graph_entry("their_methods:OnOne").model_copy(update={"method": "plain"}))
+        make(entry("graph", "their_methods:OnOne").model_copy(update={"method": "plain"}))
     for name, count in (("Nothing", 0), ("Both", 2)):
         with pytest.raises(ValueError, match=f"offers {count} of the functions propose"):
             outside_methods.kind_of(outside_methods.load(f"their_methods:{name}"))
@@ -167,11 +166,11 @@ def test_two_packages_with_one_name_are_refused(package: None, tmp_path: Path) -
     (metadata / "entry_points.txt").write_text("[learned_schedulers.methods]\non_one = second:Other\n")
     with pytest.raises(ValueError, match=r"two packages offer a method 'on_one'.*name it by its reference"):
         outside_methods.offered()
-    assert graph_entry("their_methods:OnOne").method == "their_methods:OnOne"
+    assert entry("graph", "their_methods:OnOne").method == "their_methods:OnOne"
 
 
 def test_our_names_come_first(package: None, tmp_path: Path) -> None:
     points = tmp_path / "their_package-1.0.dist-info/entry_points.txt"
     points.write_text("[learned_schedulers.methods]\nheft = their_methods:OnOne\n")
     with pytest.raises(ValueError, match="'heft' is not given what it needs: target"):
-        make(graph_entry("heft"))
+        make(entry("graph", "heft"))

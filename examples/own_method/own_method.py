@@ -12,13 +12,13 @@ from typing import ClassVar
 import numpy as np
 
 from learned_schedulers.graphs.devices.targets import Target
-from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.problems.problem import Edges, Problem
+from learned_schedulers.method_settings import MethodSettings
 
 
 class EarliestFinish:
-    class Settings(GraphMethodSettings):
+    class Settings(MethodSettings):
         needs: ClassVar[frozenset[str]] = frozenset({"target"})  # it asks for the transfers; without this line, none
         tries: int = 8  # schedules that it proposes
         noise: float = 0.05  # standard deviation of the logarithm of an urgency

@@ -46,12 +46,12 @@ from saga.schedulers import (
 from saga.schedulers.cpop import cpop_ranks, upward_rank
 
 from learned_schedulers.graphs.devices.targets import Target
-from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.ordering import by_times
 from learned_schedulers.graphs.methods.rules.proposing import proposed
 from learned_schedulers.graphs.methods.rules.repair import fits
 from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.method_settings import MethodSettings
 
 _STEPS = 2.0**40  # in the sum of all times; no schedule takes longer, and sums are exact up to 2^53
 
@@ -187,13 +187,13 @@ def scheduled(scheduler: Scheduler, problem: Problem) -> Schedule:
 class SagaMethod:
     """One schedule of one of SAGA's schedulers, which knows the target; of drawn run times it knows the means."""
 
-    class Settings(GraphMethodSettings):
+    class Settings(MethodSettings):
         needs: ClassVar[frozenset[str]] = frozenset({"target"})
         draws: ClassVar[bool] = False
 
     scheduler: ClassVar[type[Scheduler]]
 
-    def __init__(self, settings: GraphMethodSettings, target: Target) -> None:
+    def __init__(self, settings: MethodSettings, target: Target) -> None:
         self._target = target
 
     def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:

@@ -19,7 +19,7 @@ from learned_schedulers.graphs.devices import judging, targets
 from learned_schedulers.graphs.devices.limits import limited
 from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, DeviceName, GraphTarget, Link
 from learned_schedulers.graphs.devices.targets import CountedTarget, Target
-from learned_schedulers.graphs.method_settings import GraphMethodSettings, Sight, graph_entry
+from learned_schedulers.graphs.method_settings import Sight
 from learned_schedulers.graphs.methods import UNSUPPORTED, Budget, Proposals, make
 from learned_schedulers.graphs.methods.rules.checking import faults
 from learned_schedulers.graphs.methods.rules.keeping import KEPT, keep
@@ -28,6 +28,7 @@ from learned_schedulers.graphs.models.whole_graph import SHIPPED as SHIPPED_GO
 from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.roofline import problem_of
+from learned_schedulers.method_settings import MethodSettings, entry
 from learned_schedulers.outside_methods import check_constructor, is_outside
 
 ON_DEVICES = 4
@@ -162,7 +163,7 @@ class GraphEntrant(NamedTuple):
     """A method for computation graphs."""
 
     name: str
-    settings: GraphMethodSettings
+    settings: MethodSettings
     weights: Path | None = None
 
     @property
@@ -230,7 +231,7 @@ def entrant(name: str, /, **keys: Any) -> GraphEntrant:
     Raises ValueError for an unknown name or setting, for a method of another kind, and for one that needs more than
     `compare` has.
     """
-    settings = graph_entry(**(ENTRIES.get(name, {"method": name}) | keys))
+    settings = entry("graph", **(ENTRIES.get(name, {"method": name}) | keys))
     weights = _WEIGHTS.get(name)
     available = {"target"} | ({"weights"} if weights else set())
     if missing := sorted(settings.needs - available):

@@ -14,8 +14,8 @@ from tqdm import tqdm
 
 from learned_schedulers.command.kernels import announce
 from learned_schedulers.files import replacing
+from learned_schedulers.method_settings import entry
 from learned_schedulers.projects import methods
-from learned_schedulers.projects.method_settings import project_entry
 from learned_schedulers.projects.models import SHIPPED
 from learned_schedulers.projects.problem import Project
 from learned_schedulers.projects.read.best_known import BestKnown, read_best_known
@@ -108,7 +108,7 @@ def main(
         "cp_sat": {"seconds": seconds},
         "policy": {"schedules": schedules},
     }
-    settings = project_entry(_METHODS[by], **limits[by])
+    settings = entry("project", _METHODS[by], **limits[by])
     method = methods.make(settings, {"weights": SHIPPED})
     announce()
     width = max(len("instance"), *(len(path.name) for path in files))

@@ -15,11 +15,11 @@ from learned_schedulers.conformance.failures import Failure, Raised
 from learned_schedulers.conformance.graph_problems import WIDE, optima, problems, small, tight
 from learned_schedulers.graphs.devices import targets
 from learned_schedulers.graphs.devices.targets import CountedTarget, Target
-from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import UNSUPPORTED, Budget, Method, Proposals
 from learned_schedulers.graphs.methods.rules.checking import ROUNDING, faults
 from learned_schedulers.graphs.methods.rules.keeping import keep
 from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.method_settings import MethodSettings
 
 _FEW = 2  # proposals of the least budget
 _CURVE = {"evaluations", "best", "seconds"}
@@ -30,7 +30,7 @@ _ALMOST = 1e-12  # relative: the same cost by the same simulator
 class Candidate:
     """A method with one kind of settings."""
 
-    settings: GraphMethodSettings
+    settings: MethodSettings
     make: Callable[[Problem, Target], Method]  # for a problem, with the target that it is given if it needs it
     budget: Budget
     _drawn: dict[str, Proposals] = field(default_factory=dict, init=False, compare=False, repr=False)

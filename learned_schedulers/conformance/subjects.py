@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from learned_schedulers import outside_methods
 from learned_schedulers.conformance import graphs
 from learned_schedulers.conformance.failures import Failure
-from learned_schedulers.graphs.method_settings import graph_entry
 from learned_schedulers.graphs.methods import Budget, make
+from learned_schedulers.method_settings import entry
 
 BUDGET = Budget(proposals=150, evaluations=150)  # of a stranger's method on each graph
 
@@ -36,7 +36,7 @@ def names_of(text: str) -> list[str]:
 
 def subject(name: str, keys: dict[str, Any]) -> Subject:
     """The method with these settings. Raises ValueError for what is no method, and for one that needs more."""
-    settings = graph_entry(name, **keys)
+    settings = entry("graph", name, **keys)
     _check(name, settings, frozenset({"target"}))
     of_target = partial(make, settings)
     candidate = graphs.Candidate(settings, lambda problem, target: of_target({"target": target}), BUDGET)

@@ -1,81 +1,241 @@
-"""Entries of `graph_methods` in params.yaml: the settings of graphs/methods/<method>.py, flat.
-
-`{method: annealing, evaluations: 20000}`: all methods share nothing but the key `method`.
-"""
+"""Settings of the methods for computation graphs; entries of `graph_methods` in params.yaml."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, SerializeAsAny, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
-from learned_schedulers import method_files, outside_methods
-from learned_schedulers.section import Section
+from learned_schedulers.graphs.models.policy_settings import SigmaUnit
+from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph
+from learned_schedulers.method_settings import MethodSettings, parser
+from learned_schedulers.section import Positive
 
-FOLDER = Path(__file__).parent / "methods"
-
+BASE = MethodSettings
+GraphEntry = Annotated[SerializeAsAny[MethodSettings], BeforeValidator(parser("graph"))]
+AboveZero = Annotated[float, Field(gt=0)]
 Sight = Literal["proxy", "target"]  # of a method's own costs: without transfers, or on the judge's target
+Tasks = Literal["joint", "separate", "placement", "priority"]
+TARGET = frozenset({"target"})
 
 
-class GraphMethodSettings(Section):
-    """Settings of one method, all with defaults, and the resources that it requests.
-
-    The class `Settings` in a method's file has those of the method; without one, the method has no settings.
-    """
-
-    method: str  # the file graphs/methods/<method>.py, or another package's method (outside_methods.py)
-    uses: ClassVar[frozenset[str]] = frozenset()  # resources that it receives if they are available
-
-    @property
-    def needs(self) -> frozenset[str]:
-        """Resources of the method beside its settings: `weights` of its network, `target` if it sees the target."""
-        return frozenset() if self.network is None else frozenset({"weights"})
-
-    @property
-    def network(self) -> str | None:
-        """The trained network that it loads, by its name in `models` of the experiment."""
-        return getattr(self, "model", None)
-
-    @property
-    def draws(self) -> bool:
-        """Whether its schedules differ by seed; a method without random draws has one seed."""
-        return True
-
-    def modules(self) -> list[str]:
-        """Modules of this repository that are imported by name for this entry."""
-        return [] if outside_methods.is_outside(self.method) else [f"learned_schedulers.graphs.methods.{self.method}"]
-
-
-class SightedSettings(GraphMethodSettings):
+class SightedSettings(MethodSettings):
     """Settings of a method that can optimise on the target itself, which shows the value of knowing it."""
 
     sees: Sight = "proxy"
 
     @property
     def needs(self) -> frozenset[str]:
-        return frozenset({"target"} if self.sees == "target" else ())
+        return TARGET if self.sees == "target" else frozenset()
 
 
-def _of_its_method(keys: Any) -> Any:
-    if not isinstance(keys, Mapping):
-        return keys
-    method = keys.get("method")
-    kind = method_files.settings_in(FOLDER, method, GraphMethodSettings)
-    try:
-        return kind.model_validate(dict(keys))
-    except ValidationError as error:
-        raise ValueError(f"{method_files.faults(error)}; {method!r} has {sorted(kind.model_fields)}") from error
+class Annealing(SightedSettings):
+    evaluations: Positive = 1000  # schedules that are simulated, list scheduling's among them
+    hot: AboveZero = 0.005  # temperature at first and at last, in makespans of the schedule that it starts from
+    cold: AboveZero = 0.0005
 
 
-GraphEntry = Annotated[SerializeAsAny[GraphMethodSettings], BeforeValidator(_of_its_method)]
+class Brkga(SightedSettings):
+    title: ClassVar = "BRKGA"
+
+    evaluations: Positive = 1000  # schedules that are simulated
+    population: Annotated[int, Field(ge=10)] = 100  # a fifth of it elites, a tenth of it mutants
+    bias: Annotated[float, Field(ge=0.5, le=1)] = 0.7  # probability that a key comes from the elite parent
 
 
-def graph_entry(method: str, **keys: Any) -> GraphMethodSettings:
-    """An entry from its keys. Raises ValueError that names what is wrong."""
-    try:
-        settings: GraphMethodSettings = TypeAdapter(GraphEntry).validate_python({"method": method, **keys})
-    except ValidationError as error:
-        raise ValueError(method_files.faults(error)) from error
-    return settings
+class Contiguous(MethodSettings):
+    draws: ClassVar = False
+
+
+class CpSat(MethodSettings):
+    title: ClassVar = "CP-SAT"
+    draws: ClassVar = False  # the seed is of its search alone: what is proven does not depend on it
+
+    # Of CP-SAT's deterministic time for each graph; some 3 of the clock each.
+    seconds: AboveZero = 2.0
+    most_operations: Positive = 50  # a graph with more is not tried
+
+
+class DecisionAnnealing(MethodSettings):
+    title: ClassVar = "Annealing of GO's decisions"
+    needs: ClassVar = TARGET
+
+    evaluations: Positive = 2000  # schedules that are simulated
+    hot: AboveZero = 0.005  # temperature at first and at last, in losses of the best so far
+    cold: AboveZero = 0.0002
+    placing: Annotated[float, Field(ge=0, le=1)] = 0.7  # share of moves that place; others give priorities
+
+
+class Doppler(MethodSettings):
+    title: ClassVar = "DOPPLER"
+    needs: ClassVar = TARGET
+
+    evaluations: Positive = 2000  # episodes of stage II; 4,000 to 8,000 in the paper
+    most_operations: Positive = 4000
+    width: Positive = 32  # 128 in the paper
+    layers: Positive = 3  # of messages; 6 in the paper
+    samples: Positive = 10  # episodes between two steps of the optimiser
+    imitations: Annotated[int, Field(ge=0)] = 100  # steps of stage I
+    learning_rate: AboveZero = 3.0e-3  # it falls linearly to 0
+    entropy: Annotated[float, Field(ge=0)] = 0.01  # weight at first; it falls to 0
+
+
+class Expert(MethodSettings):
+    needs: ClassVar = frozenset({"target", "expert"})
+    draws: ClassVar = False
+
+    by: Literal["layers", "balanced", "published"] = "layers"  # pipeline/graph_sets/experts.py
+    order: Literal["rule", "graph"] = "rule"  # of the operations: the one rule of ordering, or by their numbers
+
+
+class Gflownet(MethodSettings):
+    title: ClassVar = "GFlowNet"
+
+    model: str = "gflownet"  # the trained policy, of this experiment or of its `networks`
+    sigma: AboveZero = 0.005  # temperature: a lower one gives shorter and more similar schedules
+    sigma_unit: SigmaUnit = "speedup"
+    # Transfers and noise that the policy sees: none, random ones, or the target's.
+    told: Literal["proxy", "drawn", "target"] = "proxy"
+    strengths: Positive = 10  # of `drawn`, each for an equal share of the schedules
+    least_strength: AboveZero = 0.3  # slope and delay are log-uniform between these two, in mean run times
+    most_strength: AboveZero = 0.8
+    most_operations: Positive = 2000  # of a graph that it takes: its arrays have operations^2 entries
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset({"weights", "target"} if self.told == "target" else {"weights"})
+
+
+class Go(MethodSettings):
+    title: ClassVar = "GO"
+
+    evaluations: Positive = 2000  # schedules that are simulated
+    model: str | None = None  # a network that was trained on other graphs; none: it begins without knowledge
+    learns: bool = True  # from its own evaluations; without a model and without learning, moves are drawn at random
+    tasks: Tasks = "joint"  # separate: first all placements, then all priorities
+    # What the first round starts from: the best of some schedules that keep the memory, or the expert's placement by
+    # layers, repaired.
+    start: Literal["open", "expert"] = "open"
+    settings: WholeGraph = WholeGraph()
+
+    @property
+    def needs(self) -> frozenset[str]:
+        weights = set() if self.model is None else {"weights"}
+        return frozenset({"target"} | weights | ({"expert"} if self.start == "expert" else set()))
+
+
+class Hdp(MethodSettings):
+    title: ClassVar = "HDP"
+    needs: ClassVar = TARGET
+
+    evaluations: Positive = 2000  # schedules that are simulated
+    groups: Positive = 64  # 256 in the paper, for graphs of up to 50,000 operations
+    width: Positive = 32  # 512 in the paper
+    samples: Positive = 10  # placements between two steps of the optimiser
+    spread: AboveZero = 0.2  # of groups along the operations' numbers at first, in their distance
+    stay: float = 3.0  # logit of the device of the group before, at first
+    learning_rate: AboveZero = 0.01
+    grouper_rate: AboveZero = 3.0e-4  # the grouper's learning rate
+    entropy: Annotated[float, Field(ge=0)] = 0.03  # weight of the placer's at first; it falls to 0
+
+
+class Heft(MethodSettings):
+    title: ClassVar = "HEFT"
+    needs: ClassVar = TARGET
+    draws: ClassVar = False
+
+
+class ListScheduling(MethodSettings):
+    draws: ClassVar = False
+
+
+class Metis(MethodSettings):
+    title: ClassVar = "METIS"
+
+
+class NodeByNode(MethodSettings):
+    needs: ClassVar = TARGET
+
+    evaluations: Positive = 2000  # schedules that are simulated: one for each operation that is placed anew
+    most_operations: Positive = 500
+    start: Literal["one_device", "random"] = "random"  # the placement that every episode starts from
+    width: Positive = 32
+    layers: Positive = 2  # of messages between neighbours
+    read_every: Positive = 10  # operations that are placed between two readings of the graph, each a step of learning
+    learning_rate: AboveZero = 0.01
+    discount: Annotated[float, Field(ge=0, le=1)] = 0.5  # of what later steps of the same reading gain
+    entropy: Annotated[float, Field(ge=0)] = 0.03  # weight at first; it falls to 0
+    baseline: Annotated[float, Field(ge=0, lt=1)] = 0.9  # share of the old mean of returns that is kept
+
+
+class OneDevice(MethodSettings):
+    draws: ClassVar = False
+
+
+class Ppo(MethodSettings):
+    title: ClassVar = "PPO"
+
+    model: str = "ppo"  # the trained policy, of the experiment or of the one that it names
+    most_operations: Positive = 2000  # of a graph that it takes: its arrays have operations^2 entries
+
+
+class RandomisedList(MethodSettings):
+    least_noise: AboveZero = (
+        0.01  # standard deviation of the logarithm of a priority; drawn log-uniform between these two
+    )
+    most_noise: AboveZero = 1.0
+
+    @model_validator(mode="after")
+    def _levels_are_a_range(self) -> Self:
+        if self.least_noise > self.most_noise:
+            raise ValueError(f"least_noise {self.least_noise} is more than most_noise {self.most_noise}")
+        return self
+
+
+class RandomisedSearch(MethodSettings):
+    evaluations: Positive = 100_000  # schedules that are simulated
+    noise: AboveZero = 0.3  # standard deviation of the logarithm of a priority
+
+
+class Repaired(MethodSettings):
+    of: GraphEntry = Field(default_factory=lambda: Heft(method="heft"))  # the method whose schedules are repaired
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return self.of.needs | {"target"}
+
+    @property
+    def network(self) -> str | None:
+        return self.of.network
+
+    @property
+    def draws(self) -> bool:
+        return self.of.draws
+
+
+class RoundRobin(MethodSettings):
+    draws: ClassVar = False
+
+
+CLASSES: dict[str, type[MethodSettings]] = {
+    "annealing": Annealing,
+    "brkga": Brkga,
+    "contiguous": Contiguous,
+    "cp_sat": CpSat,
+    "decision_annealing": DecisionAnnealing,
+    "doppler": Doppler,
+    "expert": Expert,
+    "gflownet": Gflownet,
+    "go": Go,
+    "hdp": Hdp,
+    "heft": Heft,
+    "list_scheduling": ListScheduling,
+    "metis": Metis,
+    "node_by_node": NodeByNode,
+    "one_device": OneDevice,
+    "ppo": Ppo,
+    "randomised_list": RandomisedList,
+    "randomised_search": RandomisedSearch,
+    "repaired": Repaired,
+    "round_robin": RoundRobin,
+}

@@ -1,38 +1,56 @@
-"""Settings of the methods of projects, flat: those of projects/methods/<method>.py."""
+"""Settings of the methods for projects and job-shops."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, ClassVar, Literal, get_args
+from typing import Annotated, ClassVar, Literal, Self, get_args
 
-from pydantic import ValidationError
+from pydantic import Field, model_validator
 
-from learned_schedulers import method_files
-from learned_schedulers.section import Section
+from learned_schedulers.method_settings import MethodSettings
+from learned_schedulers.section import Positive
 
-FOLDER = Path(__file__).parent / "methods"
-
+BASE = MethodSettings
+AboveZero = Annotated[float, Field(gt=0)]
 Rule = Literal["latest_start", "latest_finish", "shortest", "first_come"]  # methods/rules/priorities.py
 Scheme = Literal["parallel", "serial"]  # methods/rules/generation.py
 RULES: tuple[Rule, ...] = get_args(Rule)
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 
 
-class ProjectMethodSettings(Section):
-    """Settings of one method, all with defaults, and the resources that it requests.
+class CpSat(MethodSettings):
+    title: ClassVar = "CP-SAT"
 
-    The class `Settings` in a method's file has those of the method; without one, the method has no settings.
-    """
-
-    method: str  # the file projects/methods/<method>.py
-    uses: ClassVar[frozenset[str]] = frozenset()  # resources that it receives if they are available
-    needs: ClassVar[frozenset[str]] = frozenset()  # resources without which it cannot work: `weights` of its network
+    seconds: AboveZero = 10.0  # of CP-SAT's deterministic time, for each project
+    most_activities: Positive = 5_000  # a project with more is not tried
 
 
-def project_entry(method: str, **keys: Any) -> ProjectMethodSettings:
-    """The settings of a method from its keys. Raises ValueError that names an unknown method or key."""
-    kind = method_files.settings_in(FOLDER, method, ProjectMethodSettings)
-    try:
-        return kind.model_validate({"method": method, **keys})
-    except ValidationError as error:
-        raise ValueError(f"{method_files.faults(error)}; {method!r} has {sorted(kind.model_fields)}") from error
+class JobShopPolicy(MethodSettings):
+    schedules: Positive = 512
+    needs: ClassVar = frozenset({"weights"})
+
+
+class PriorityRules(MethodSettings):
+    rules: Annotated[tuple[Rule, ...], Field(min_length=1)] = RULES
+    schemes: Annotated[tuple[Scheme, ...], Field(min_length=1)] = SCHEMES
+
+
+class RandomisedRules(MethodSettings):
+    schedules: Positive = 512
+    least_noise: AboveZero = (
+        0.01  # standard deviation of the logarithm of a weight; drawn log-uniform between these two
+    )
+    most_noise: AboveZero = 1.0
+
+    @model_validator(mode="after")
+    def _levels_are_a_range(self) -> Self:
+        if self.least_noise > self.most_noise:
+            raise ValueError(f"least_noise {self.least_noise} is more than most_noise {self.most_noise}")
+        return self
+
+
+CLASSES: dict[str, type[MethodSettings]] = {
+    "cp_sat": CpSat,
+    "job_shop_policy": JobShopPolicy,
+    "priority_rules": PriorityRules,
+    "randomised_rules": RandomisedRules,
+}

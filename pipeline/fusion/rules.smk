@@ -35,13 +35,13 @@ rule train_fusing:
 
 rule fuse_graphs:
     input:
-        src=lambda w: src("fuse_graphs", *P.fusion_methods[w.method].modules()),
+        src=lambda w: src("fuse_graphs", *modules("fusion", P.fusion_methods[w.method])),
         graphs=path("graphs"),
         weights=network_weights(P.fusion_methods),
     output:
         fusion_plans=path("fusion_plans"),
     params:
-        settings=lambda w: section("fusion_methods", w.method),
+        settings=lambda w: resolved(P.fusion_methods[w.method]),
         machines=fusion_machines,
         seed="{seed}",
     log: "logs/fuse_graphs/{experiment}/{graph_set}/{method}/{seed}.log"

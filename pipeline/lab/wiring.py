@@ -16,8 +16,8 @@ RANKS: dict[str, int] = {
     "public": 0,
     "kernel_arrays": 0,
     "outside_methods": 0,
-    "method_files": 1,
-    "methods": 1,
+    "method_settings": 1,
+    "methods": 2,
     "statistics": 1,
     "figures": 1,
     "operators": 1,
@@ -40,21 +40,23 @@ RANKS: dict[str, int] = {
     "graphs.run": 5,
     "graphs.compilers": 5,
     "graphs.models": 6,
-    "graphs.method_settings": 6,
-    "graphs.methods": 7,
-    "graphs.plans": 8,
+    "graphs.method_settings": 7,
+    "graphs.methods": 8,
+    "graphs.plans": 9,
     "projects.problem": 2,
     "projects.judge": 3,
     "projects.read": 4,
     "projects.models": 6,
     "projects.method_settings": 6,
     "projects.methods": 7,
-    "bench": 9,
-    "conformance": 10,
-    "tuning": 10,
-    "command": 11,
+    "bench": 10,
+    "conformance": 11,
+    "tuning": 11,
+    "command": 12,
 }
 WINGS = ("blocks", "graphs", "projects")
+# Classes of methods' settings. Jobs have their values as a param, with defaults: an edit of the text re-runs nothing.
+SETTINGS = frozenset(f"{LIBRARY}.{wing}.method_settings" for wing in WINGS)
 # Packages that import a name when it is first used (public.py): who imports a module of them runs nothing else.
 OFFERING = tuple(f"{LIBRARY}.{package}" for package in ("operators", "learning", *WINGS))
 
@@ -135,11 +137,14 @@ def imports(path: Path) -> frozenset[str]:
 
 
 def closure(*modules: str) -> list[str]:
-    """Sorted paths, relative to the repository, of the modules and of all their imports.
+    """Sorted paths, relative to the repository, of the modules and of all their imports; of SETTINGS only if named.
 
     Raises ValueError for a module that does not exist.
     """
-    pending, visited = [LABORATORY, *modules], set()  # importing a module runs the package's own lines first
+    pending, visited = (
+        [LABORATORY, *modules],
+        {*SETTINGS} - {*modules},
+    )  # importing a module runs the package's own lines first
     paths: set[str] = set()
     while pending:
         module = pending.pop()

@@ -47,14 +47,14 @@ rule train_whole_graph:
 
 rule place_graphs:
     input:
-        src=lambda w: src("place_graphs", *P.graph_methods[w.method].modules()),
+        src=lambda w: src("place_graphs", *modules("graph", P.graph_methods[w.method])),
         graphs=path("graphs"),
         experts=EXPERT_PLACEMENTS,
         weights=network_weights(P.graph_methods),
     output:
         placements=path("placements"),
     params:
-        settings=lambda w: section("graph_methods", w.method),
+        settings=lambda w: resolved(P.graph_methods[w.method]),
         machines=placement_machines,
         seed="{seed}",
     log: "logs/place_graphs/{experiment}/{graph_set}/{method}/{seed}.log"

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from learned_schedulers.graphs.method_settings import GraphEntry, GraphMethodSettings
+from learned_schedulers.graphs.method_settings import GraphEntry
+from learned_schedulers.method_settings import MethodSettings
 from learned_schedulers.section import section
 from learned_schedulers.statistics.clusters import ClusterBootstrap
 from pipeline.lab.evaluation import Evaluation, GraphInputs
@@ -105,7 +106,7 @@ def _distances(
 
 
 def _by_temperature(
-    place: dict[str, str], scheduled: Table, methods: Mapping[str, GraphMethodSettings], bootstrap: ClusterBootstrap
+    place: dict[str, str], scheduled: Table, methods: Mapping[str, MethodSettings], bootstrap: ClusterBootstrap
 ) -> Iterator[Row]:
     """Rank correlation, graph by graph, of sigma with two metrics, over methods of one network with several sigmas."""
     networks: dict[str, dict[str, float]] = {}

@@ -63,7 +63,7 @@ rule learn_first_guess:
 rule optima:
     """Find the best orders for a processor by one method, with proofs where it has them."""
     input:
-        src=lambda w: src("optima", *P.methods[w.method].modules()),
+        src=lambda w: src("optima", *modules("block", P.methods[w.method])),
         set=path("sets"),
         blocks=path("blocks"),
         instructions=path("instructions"),
@@ -72,7 +72,7 @@ rule optima:
     output:
         optima=path("optima"),
     params:
-        settings=lambda w: section("methods", w.method),
+        settings=lambda w: resolved(P.methods[w.method]),
         judge=lambda w: P.processors[w.machine].judge.model_dump_json(),
         target="{machine}",
         seed=P.split.seed,

@@ -44,7 +44,7 @@ rule train:
 
 rule sweep:
     input:
-        src=src("sweep", *P.methods["popocs_20"].modules()),
+        src=src("sweep", *modules("block", P.methods["popocs_20"])),
         set=lambda w: set_with(w),
         dags=path("dags"),
         instructions=path("instructions"),
@@ -75,7 +75,7 @@ def first_weights(model):
 
 rule examples:
     input:
-        src=src("examples", *P.methods["popocs_20"].modules()),
+        src=src("examples", *modules("block", P.methods["popocs_20"])),
         blocks=path("blocks"),
         set=lambda w: set_with(w),
         dags=path("dags"),

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from learned_schedulers.graphs.method_settings import GraphMethodSettings, graph_entry
+from learned_schedulers.method_settings import MethodSettings, entry
 from pipeline.lab.config.intervals import Intervals
 from pipeline.lab.evaluation import GraphInputs
 from pipeline.policies.numbers import evaluate
@@ -53,7 +53,7 @@ LISTED = judged("list_scheduling", [[4], [4], [4]])
 def evaluated(
     rows: list[dict[str, Any]],
     peers: Sequence[str] = (),
-    methods: dict[str, GraphMethodSettings] | None = None,
+    methods: dict[str, MethodSettings] | None = None,
     distances: pd.DataFrame = DISTANCES,
     **further: pd.DataFrame,
 ) -> pd.DataFrame:
@@ -178,13 +178,13 @@ def test_distances_of_start_times_by_hand() -> None:
 SIGMAS = {"cold": 0.001, "mild": 0.1, "hot": 9.0}
 
 
-def by_sigma(metric: str, methods: dict[str, GraphMethodSettings], *rows: list[dict[str, Any]]) -> pd.DataFrame:
+def by_sigma(metric: str, methods: dict[str, MethodSettings], *rows: list[dict[str, Any]]) -> pd.DataFrame:
     return chosen(evaluated(list(chain(*rows)), methods=methods), metric="rank_correlation", baseline=metric)
 
 
 def test_what_the_temperature_changes_by_hand() -> None:
     """A higher temperature gives more diversity on g and h, less on i; the speedup is the mean of kept schedules."""
-    methods = {name: graph_entry("gflownet", sigma=sigma) for name, sigma in reversed(SIGMAS.items())}
+    methods = {name: entry("graph", "gflownet", sigma=sigma) for name, sigma in reversed(SIGMAS.items())}
     rows = [
         judged("cold", [[2, 2]] * 3, [0.1, 0.0, 0.9]),
         judged("mild", [[1, 4]] * 3, [0.2, 0.1, 0.8]),  # speedups 8 and 2
@@ -199,12 +199,12 @@ def test_what_the_temperature_changes_by_hand() -> None:
 
 def test_temperatures_are_compared_within_a_network_that_sees_the_proxy_with_at_least_three() -> None:
     several = [judged(name, [[2, 2 + k]] * 3, 0.1 * k) for k, name in enumerate([*SIGMAS, "other", "told"], 1)]
-    same = {name: graph_entry("gflownet", sigma=sigma) for name, sigma in SIGMAS.items()}
+    same = {name: entry("graph", "gflownet", sigma=sigma) for name, sigma in SIGMAS.items()}
     more = {
-        "other": graph_entry("gflownet", sigma=0.01, model="another"),
-        "told": graph_entry("gflownet", sigma=20.0, told="drawn"),
-        "not_scheduled": graph_entry("gflownet", sigma=30.0),
-        "list_scheduling": graph_entry("list_scheduling"),
+        "other": entry("graph", "gflownet", sigma=0.01, model="another"),
+        "told": entry("graph", "gflownet", sigma=20.0, told="drawn"),
+        "not_scheduled": entry("graph", "gflownet", sigma=30.0),
+        "list_scheduling": entry("graph", "list_scheduling"),
     }
     (row,) = by_sigma("diversity", same | more, *several).to_dict("records")
     assert row["method"] == "gflownet" and row["value"] == pytest.approx(1.0)
@@ -214,7 +214,7 @@ def test_temperatures_are_compared_within_a_network_that_sees_the_proxy_with_at_
 
 @pytest.mark.filterwarnings("ignore::scipy.stats.ConstantInputWarning")
 def test_seeds_that_all_temperatures_have_count() -> None:
-    methods = {name: graph_entry("gflownet", sigma=sigma) for name, sigma in SIGMAS.items()}
+    methods = {name: entry("graph", "gflownet", sigma=sigma) for name, sigma in SIGMAS.items()}
     up = [judged(name, [[2, 3]] * 3, 0.1 * k, seed=0) for k, name in enumerate(SIGMAS)]
     down = [judged(name, [[2, 3]] * 3, 1 - 0.1 * k, seed=1) for k, name in enumerate(SIGMAS)]
     (row,) = by_sigma("diversity", methods, *up, *down).to_dict("records")
@@ -225,7 +225,7 @@ def test_seeds_that_all_temperatures_have_count() -> None:
 
 @pytest.mark.filterwarnings("ignore::scipy.stats.ConstantInputWarning")
 def test_graphs_on_which_nothing_changes_or_a_schedule_is_missing_do_not_enter() -> None:
-    methods = {name: graph_entry("gflownet", sigma=sigma) for name, sigma in SIGMAS.items()}
+    methods = {name: entry("graph", "gflownet", sigma=sigma) for name, sigma in SIGMAS.items()}
     rows = [
         judged(name, [[2, 3], [2, 3], [] if name == "hot" else [2, 3]], [0.1 * k, 0.5, 0.1 * k])
         for k, name in enumerate(SIGMAS)

@@ -16,11 +16,10 @@ SET = "adversarial_small"
 SOURCE = """
 import os, sys
 import numpy as np
-from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import Proposals
 
 class OnOne:
-    class Settings(GraphMethodSettings):
+    class Settings(MethodSettings):
         ending: str = "none"
 
     def __init__(self, settings):

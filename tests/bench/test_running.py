@@ -21,8 +21,8 @@ from learned_schedulers.bench.results import over_bound, standing
 from learned_schedulers.bench.running import of_method, over_runs, run
 from learned_schedulers.bench.stored import Stored, run_of
 from learned_schedulers.graphs.devices.targets import Target
-from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import Budget, Proposals
+from learned_schedulers.method_settings import MethodSettings
 
 PUBLISHED = Path(__file__).parents[2] / "reports/published/devices/results.csv"
 THOUSAND = Limit("evaluations", 1000)
@@ -121,7 +121,7 @@ class Faulty:
 
     fault: ClassVar[str] = ""
 
-    def __init__(self, settings: GraphMethodSettings) -> None:
+    def __init__(self, settings: MethodSettings) -> None:
         pass
 
     def propose(self, problem: Any, rng: np.random.Generator, budget: Budget) -> Any:
@@ -176,7 +176,7 @@ MESSAGES = {
 def test_what_is_wrong_on_a_graph_is_its_result(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_maker", lambda kind, name: Faulty)
     monkeypatch.setattr(Faulty, "fault", fault)
-    faulty = GraphEntrant("faulty", GraphMethodSettings(method="tests:Faulty"))
+    faulty = GraphEntrant("faulty", MethodSettings(method="tests:Faulty"))
     result = run(of_method(faulty, THOUSAND), FEW, "pcie", [0])
     assert result.costs[0][0] is not None
     wrong = [each for each, instance in zip(result.costs[0], FEW, strict=True) if len(instance) > len(FEW[0].problem)]
@@ -191,7 +191,7 @@ class Spends:
 
     count: ClassVar[int] = 0
 
-    def __init__(self, settings: GraphMethodSettings, target: Target) -> None:
+    def __init__(self, settings: MethodSettings, target: Target) -> None:
         self._target = target
 
     def propose(self, problem: Any, rng: np.random.Generator, budget: Budget) -> Proposals:
@@ -200,7 +200,7 @@ class Spends:
         return Proposals(order, placement)
 
 
-class OnTarget(GraphMethodSettings):
+class OnTarget(MethodSettings):
     needs: ClassVar[frozenset[str]] = frozenset({"target"})
 
 

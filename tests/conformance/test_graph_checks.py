@@ -14,10 +14,10 @@ from learned_schedulers.conformance.failures import failures_of
 from learned_schedulers.conformance.graph_problems import WIDE, problems, small
 from learned_schedulers.conformance.graphs import CHECKS, Candidate
 from learned_schedulers.graphs.devices.targets import Target
-from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.checking import faults
 from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.method_settings import MethodSettings
 
 Propose = Callable[[Problem, np.random.Generator, Budget], Any]
 
@@ -39,7 +39,7 @@ def candidate(propose: Propose) -> Candidate:
         def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Any:
             return propose(problem, rng, budget)
 
-    return Candidate(GraphMethodSettings(method="tests"), lambda problem, target: Method(), Budget(20, 20))
+    return Candidate(MethodSettings(method="tests"), lambda problem, target: Method(), Budget(20, 20))
 
 
 def failed(of: Candidate) -> set[str]:
@@ -85,7 +85,7 @@ def test_evaluations_beyond_the_budget_are_counted() -> None:
             return proposals
 
     def spending(count: int) -> Candidate:
-        settings = GraphMethodSettings(method="tests")
+        settings = MethodSettings(method="tests")
         return Candidate(settings, lambda problem, target: Spends(target, count), Budget(20, 20))
 
     assert list(CHECKS["budgets_are_kept"](spending(20))) == []

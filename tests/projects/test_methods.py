@@ -9,15 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from learned_schedulers.method_settings import MethodSettings, entry
 from learned_schedulers.projects import judge
-from learned_schedulers.projects.method_settings import (
-    RULES,
-    SCHEMES,
-    ProjectMethodSettings,
-    Rule,
-    Scheme,
-    project_entry,
-)
+from learned_schedulers.projects.method_settings import RULES, SCHEMES, Rule, Scheme
 from learned_schedulers.projects.methods import OK, TIMED_OUT, UNSUPPORTED, Budget, best, make
 from learned_schedulers.projects.methods.rules.generation import generated
 from learned_schedulers.projects.methods.rules.priorities import keys_of
@@ -25,11 +19,11 @@ from learned_schedulers.projects.problem import JobShop, project_of
 from tests.projects import oracle
 from tests.trial import drawn_projects
 
-VARIANTS: dict[str, ProjectMethodSettings] = {
-    "priority_rules": project_entry("priority_rules"),
-    "first come": project_entry("priority_rules", rules=["first_come"], schemes=["serial"]),
-    "randomised_rules": project_entry("randomised_rules", schedules=40),
-    "cp_sat": project_entry("cp_sat", seconds=1.0),
+VARIANTS: dict[str, MethodSettings] = {
+    "priority_rules": entry("project", "priority_rules"),
+    "first come": entry("project", "priority_rules", rules=["first_come"], schemes=["serial"]),
+    "randomised_rules": entry("project", "randomised_rules", schedules=40),
+    "cp_sat": entry("project", "cp_sat", seconds=1.0),
 }
 # Muth and Thompson's 6 x 6 instance, the smallest of the classical ones; its least makespan is 55.
 SIX = JobShop(
@@ -66,8 +60,8 @@ def test_the_classical_job_shop_is_solved_and_proven() -> None:
 
 def test_without_time_cp_sat_has_the_schedule_of_the_rules_and_a_bound() -> None:
     project = project_of(drawn_projects.job_shop(np.random.default_rng(3), 12, 8, 99))
-    answer = make(project_entry("cp_sat")).schedule(project, np.random.default_rng(0), Budget(seconds=1e-4))
-    of_rules = make(project_entry("priority_rules")).schedule(project, np.random.default_rng(0), Budget())
+    answer = make(entry("project", "cp_sat")).schedule(project, np.random.default_rng(0), Budget(seconds=1e-4))
+    of_rules = make(entry("project", "priority_rules")).schedule(project, np.random.default_rng(0), Budget())
     assert answer.status == TIMED_OUT and "no proof" in answer.message
     assert best(project, answer).makespan == best(project, of_rules).makespan
     assert project.bound <= answer.bound < best(project, answer).makespan
@@ -75,7 +69,7 @@ def test_without_time_cp_sat_has_the_schedule_of_the_rules_and_a_bound() -> None
 
 def test_cp_sat_refuses_what_is_too_large() -> None:
     project = project_of(SIX)
-    answer = make(project_entry("cp_sat", most_activities=35)).schedule(project, np.random.default_rng(0), Budget())
+    answer = make(entry("project", "cp_sat", most_activities=35)).schedule(project, np.random.default_rng(0), Budget())
     assert answer.status == UNSUPPORTED and "36 activities" in answer.message and answer.starts.shape == (0, 36)
 
 
@@ -88,13 +82,15 @@ def test_cp_sat_refuses_numbers_in_which_its_sums_overflow() -> None:
 
 def test_more_draws_are_never_worse_and_the_seed_decides() -> None:
     project = project_of(drawn_projects.job_shop(np.random.default_rng(5), 10, 10, 99))
-    settings = project_entry("randomised_rules")
+    settings = entry("project", "randomised_rules")
 
     def makespan(seed: int, schedules: int) -> tuple[int, bytes]:
         answer = make(settings).schedule(project, np.random.default_rng(seed), Budget(schedules=schedules))
         return best(project, answer).makespan, answer.starts.tobytes()
 
-    rules = best(project, make(project_entry("priority_rules")).schedule(project, np.random.default_rng(0), Budget()))
+    rules = best(
+        project, make(entry("project", "priority_rules")).schedule(project, np.random.default_rng(0), Budget())
+    )
     assert makespan(0, 8)[0] == rules.makespan
     assert makespan(0, 300)[0] < rules.makespan
     assert makespan(0, 300) == makespan(0, 300) != makespan(1, 300)
@@ -138,10 +134,10 @@ def test_the_parallel_scheme_never_lets_a_machine_wait() -> None:
 
 def test_an_unknown_setting_is_refused() -> None:
     with pytest.raises(ValueError, match="no method 'rules'; there are"):
-        project_entry("rules")
+        entry("project", "rules")
     with pytest.raises(
         ValueError, match=r"width: Extra inputs.*'cp_sat' has \['method', 'most_activities', 'seconds'\]"
     ):
-        project_entry("cp_sat", width=3)
+        entry("project", "cp_sat", width=3)
     with pytest.raises(ValueError, match=r"least_noise 2\.0 is more than most_noise"):
-        project_entry("randomised_rules", least_noise=2.0)
+        entry("project", "randomised_rules", least_noise=2.0)

@@ -13,7 +13,7 @@ from tests.report import made
 
 pytestmark = pytest.mark.slow
 
-CACHES = (pages.declared, pages.pages, chapters.tables, build._page_names)
+CACHES = (pages.declared, pages.declared_names, pages.pages, chapters.tables, build._page_names)
 # Whose claims stand on cards of others, whose pages have sections of others, or whose pages others link to.
 HIDDEN = ("devices", "policies", "placement", "fusion", "collection", "execution")
 

@@ -1,7 +1,7 @@
 """One file, one method; found by the file's name. Called by the laboratory and by the console command.
 
-`make(entry, resources)` makes a method's object; its `solve(problems, rng, budget)` orders a batch of blocks of one
-length. A method receives its settings (its class `Settings`) and exactly the resources that these name.
+`make(settings, resources)` makes a method's object; its `solve(problems, rng, budget)` orders a batch of blocks of one
+length. A method receives its settings (method_settings.py) and exactly the resources that these name.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 
 from learned_schedulers import methods as registry
 from learned_schedulers.blocks.dag.topology import count_violations
-from learned_schedulers.blocks.method_settings import Entry, MethodSettings
 from learned_schedulers.blocks.problems.problems import Problems
+from learned_schedulers.method_settings import MethodSettings, names
 
 OK, TIMED_OUT, UNSUPPORTED = registry.OK, registry.TIMED_OUT, registry.UNSUPPORTED
 STATUSES = (OK, TIMED_OUT, UNSUPPORTED)
@@ -92,18 +92,18 @@ class Decoding(Method, Protocol):
         ...
 
 
-def make(entry: Entry, resources: Mapping[str, object]) -> Method:
-    """The method of an entry. It receives the resources that its settings need or use.
+def make(settings: MethodSettings, resources: Mapping[str, object]) -> Method:
+    """The method of these settings. It receives the resources that its settings need or use.
 
     Raises ValueError if a resource that it needs is missing.
     """
-    method: Method = registry.make("block", entry.method, entry.settings, resources)
+    method: Method = registry.make("block", settings, resources)
     return method
 
 
 def methods() -> list[str]:
     """Names of all methods: the files in this folder."""
-    return registry.names("block")
+    return names("block")
 
 
 def faults(problems: Problems, solution: object, may_violate: Collection[str] = ()) -> Iterator[str]:

@@ -9,12 +9,9 @@ reaches CP-SAT's bound; then the question remains open.
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
-
 import numpy as np
-from pydantic import Field
 
-from learned_schedulers.blocks.method_settings import MethodSettings, asks
+from learned_schedulers.blocks.method_settings import CpSat as Settings
 from learned_schedulers.blocks.methods import Budget, Solution
 from learned_schedulers.blocks.methods.on_machine import constraints
 from learned_schedulers.blocks.methods.on_machine.annealing import ANNEALING, search
@@ -25,14 +22,6 @@ from learned_schedulers.blocks.methods.search import search_in_order
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.processors.costs import Processor
 from learned_schedulers.blocks.processors.in_order import Costs, block_of, makespan_of, new_pipeline
-from learned_schedulers.section import Positive
-
-
-class Settings(MethodSettings):
-    needs: ClassVar = asks("machine")
-
-    evaluations: Positive = 300  # orders of each block that search times, once before CP-SAT and once after it
-    seconds: Annotated[float, Field(gt=0)] = 1.0  # of CP-SAT's deterministic time for each block
 
 
 class CpSat:

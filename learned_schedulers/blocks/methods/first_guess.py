@@ -11,26 +11,18 @@ With a budget of several evaluations, the guess is the first of them, and random
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 
-from learned_schedulers.blocks.method_settings import MethodSettings, asks
+from learned_schedulers.blocks.method_settings import FirstGuess as Settings
 from learned_schedulers.blocks.methods import Budget, Solution
 from learned_schedulers.blocks.methods.on_machine.guessing import guesses, load
 from learned_schedulers.blocks.methods.on_machine.supported import solve_supported
 from learned_schedulers.blocks.methods.search import WALKS, improve
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.processors.costs import Processor
-from learned_schedulers.section import Positive
 
 _WALK = WALKS.index("annealing")
-
-
-class Settings(MethodSettings):
-    needs: ClassVar = asks("weights machine")
-
-    evaluations: Positive = 1  # orders of each block that it times; 1: the guess alone, which it does not time
 
 
 class FirstGuess:

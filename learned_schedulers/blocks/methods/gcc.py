@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
-from learned_schedulers.blocks.method_settings import MethodSettings, asks
+from learned_schedulers.blocks.method_settings import Gcc as Settings
 from learned_schedulers.blocks.methods import Budget, Solution
 from learned_schedulers.blocks.problems.problems import Problems
-
-
-class Settings(MethodSettings):
-    needs: ClassVar = asks("label")
 
 
 class Gcc:

@@ -23,17 +23,11 @@ import numpy as np
 from numba import njit
 
 from learned_schedulers.blocks.dag.dependencies import Kind
-from learned_schedulers.blocks.method_settings import MethodSettings
+from learned_schedulers.blocks.method_settings import Haifa as Settings
 from learned_schedulers.blocks.methods import Budget, Solution
 from learned_schedulers.blocks.problems.problems import Problems
-from learned_schedulers.section import Positive
 
 Rule = Literal["priority", "last_insn", "dependents"]
-
-
-class Settings(MethodSettings):
-    issue_rate: Positive = 4  # instructions per cycle
-    rules: list[Rule] = list(get_args(Rule))  # rules that rank ready instructions
 
 
 RULES = get_args(Rule)

@@ -14,14 +14,14 @@ shown first. Gibbons & Muchnick 1986. The setting `priority` names the priority:
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from numba import njit
 
 from learned_schedulers.blocks.dag.dependencies import Kind
 from learned_schedulers.blocks.dag.topology import heights
-from learned_schedulers.blocks.method_settings import MethodSettings, asks
+from learned_schedulers.blocks.method_settings import ListScheduling as Settings
 from learned_schedulers.blocks.methods import Budget, Solution
 from learned_schedulers.blocks.methods.on_machine.graph import graph
 from learned_schedulers.blocks.methods.on_machine.supported import solve_supported
@@ -37,12 +37,6 @@ from learned_schedulers.blocks.processors.in_order import (
 )
 
 Priority = Literal["critical_path", "weighted_height", "register_pressure", "source_order"]
-
-
-class Settings(MethodSettings):
-    uses: ClassVar = asks("machine")
-
-    priority: Priority = "critical_path"  # of ready instructions; weighted_height needs a machine
 
 
 READS = Kind.REGISTER_RAW | Kind.FLAG_RAW

@@ -13,26 +13,17 @@ The result is its best order by then; if it has none, the order of list scheduli
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from learned_schedulers.blocks.dag.topology import heights
-from learned_schedulers.blocks.method_settings import MethodSettings, asks
+from learned_schedulers.blocks.method_settings import Milp as Settings
 from learned_schedulers.blocks.methods import Budget, Solution
 from learned_schedulers.blocks.methods.list_scheduling import list_schedule, machine_heights
 from learned_schedulers.blocks.methods.on_machine.supported import solve_supported
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.processors.costs import Processor
-from learned_schedulers.section import Positive
-
-
-class Settings(MethodSettings):
-    uses: ClassVar = asks("machine")
-
-    nodes: Positive = 100  # of the search tree of each block that HiGHS visits
 
 
 class Milp:

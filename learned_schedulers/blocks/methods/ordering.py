@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
-from learned_schedulers.blocks.method_settings import MethodSettings, asks
+from learned_schedulers.blocks.method_settings import Ordering as Settings
 from learned_schedulers.blocks.methods import Budget, Solution
 from learned_schedulers.blocks.models.decoders import DECODERS
 from learned_schedulers.blocks.models.greedy import Scores
@@ -17,10 +17,6 @@ from learned_schedulers.blocks.models.ordering_network import OrderingNetwork
 from learned_schedulers.blocks.problems.instructions import Encodings
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.problems.relations import Relations, relations
-
-
-class Settings(MethodSettings):
-    needs: ClassVar = asks("weights encodings")
 
 
 class _Inference(NamedTuple):

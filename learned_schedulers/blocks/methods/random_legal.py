@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from learned_schedulers.blocks.dag.sampling import uniform
-from learned_schedulers.blocks.method_settings import MethodSettings
 from learned_schedulers.blocks.methods import Budget, Solution
 from learned_schedulers.blocks.problems.problems import Problems
+from learned_schedulers.method_settings import MethodSettings
 
 
 class RandomLegal:

@@ -9,13 +9,13 @@ in which the block is shown.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numba import njit
 
 from learned_schedulers.blocks.dag.topology import count_violations
-from learned_schedulers.blocks.method_settings import MethodSettings, asks
+from learned_schedulers.blocks.method_settings import Search as Settings
 from learned_schedulers.blocks.methods import Budget, Solution
 from learned_schedulers.blocks.methods.list_scheduling import list_schedule
 from learned_schedulers.blocks.methods.on_machine.annealing import search
@@ -24,16 +24,8 @@ from learned_schedulers.blocks.methods.on_machine.supported import solve_support
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.processors import in_order, model
 from learned_schedulers.blocks.processors.costs import Processor
-from learned_schedulers.section import Positive
 
 Walk = Literal["restarts", "annealing", "mcmc"]
-
-
-class Settings(MethodSettings):
-    needs: ClassVar = asks("machine")
-
-    walk: Walk = "annealing"  # how it chooses the next order (on_machine/annealing.py)
-    evaluations: Positive = 1000  # orders of each block that it times
 
 
 WALKS = get_args(Walk)  # numbered as in on_machine/annealing.py

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 
-from learned_schedulers.blocks.method_settings import MethodSettings, asks
+from learned_schedulers.blocks.method_settings import SoftPermutation as Settings
 from learned_schedulers.blocks.methods import Budget, Solution
 from learned_schedulers.blocks.models.pocsnet import POCSNet, assign
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.problems.token_blocks import TokenTrie
 from learned_schedulers.operators.decoding import best_order, expected_slots, hungarian, topological_fill
 from learned_schedulers.operators.orders import partial_orders
-from learned_schedulers.section import Positive
-
-
-class Settings(MethodSettings):
-    needs: ClassVar = asks("weights tokens")
-
-    iterations: Positive | None = None  # of the operator; by default as many as in training
 
 
 class SoftPermutation:

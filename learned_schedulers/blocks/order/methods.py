@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from iced_x86 import Decoder
 
 from learned_schedulers.blocks import models
-from learned_schedulers.blocks.method_settings import Entry
 from learned_schedulers.blocks.methods import Budget, make
 from learned_schedulers.blocks.order.targets import Target
 from learned_schedulers.blocks.problems.instructions import Described, Encodings, describe, of_described
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.processors.costs import Processor
+from learned_schedulers.method_settings import entry
 
 if TYPE_CHECKING:  # torch is slow to import, and only networks need it
     from learned_schedulers.blocks.models.inputs import Bags
@@ -31,7 +31,7 @@ GUESS = SHIPPED / "first_guess.safetensors"
 IMITATOR = Path(models.__file__).parent / "shipped" / "imitator.safetensors"
 IN_ORDER: tuple[Target, ...] = ("atom",)  # processors whose optimum CP-SAT can prove
 # Settings of methods without a network, as in params.yaml.
-_SETTINGS = {
+_SETTINGS: dict[str, dict[str, Any]] = {
     "search": {"method": "search", "walk": "annealing", "evaluations": 300},
     "list": {"method": "list_scheduling", "priority": "weighted_height"},
     "learned": {"method": "first_guess", "evaluations": 10},
@@ -66,15 +66,15 @@ class Classical:
     instructions = 1 << 16  # of a batch
 
     def __init__(self, by: By, weights: Path | None = None) -> None:
-        self._entry = Entry.model_validate(_SETTINGS[by])
-        self._budget = Budget.of(self._entry.settings)
+        self._settings = entry("block", **_SETTINGS[by])
+        self._budget = Budget.of(self._settings)
         self._weights = {"weights": weights or GUESS} if by == "learned" else {}
 
     def begin(self, codes: list[bytes]) -> Propose:
         """The proposer for the blocks of a call. codes: its distinct instructions, masked, for the imitator."""
 
         def propose(batch: Batch, rng: np.random.Generator) -> np.ndarray:
-            method = make(self._entry, {"machine": batch.chip, **self._weights})
+            method = make(self._settings, {"machine": batch.chip, **self._weights})
             solution = method.solve(batch.problems, rng, self._budget)
             order: np.ndarray = next(iter(solution.orders.values()))
             return order

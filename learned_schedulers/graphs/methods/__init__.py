@@ -14,8 +14,8 @@ from typing import Protocol
 import numpy as np
 
 from learned_schedulers import methods as registry
-from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.method_settings import MethodSettings, names
 
 OK, TIMED_OUT, UNSUPPORTED = registry.OK, registry.TIMED_OUT, registry.UNSUPPORTED
 
@@ -29,7 +29,7 @@ class Budget:
     seconds: float = 0.0  # deterministic seconds: a solver's measure of its own work
 
     @staticmethod
-    def of(settings: GraphMethodSettings) -> Budget:
+    def of(settings: MethodSettings) -> Budget:
         """The budget that the settings allow: their values of the same names."""
         return registry.allowed(Budget, settings)
 
@@ -61,16 +61,16 @@ class Method(Protocol):
         ...
 
 
-def make(settings: GraphMethodSettings, resources: Mapping[str, object] | None = None) -> Method:
+def make(settings: MethodSettings, resources: Mapping[str, object] | None = None) -> Method:
     """The method of an entry; it gets those of the resources that its settings need.
 
     `target`: a Target (devices/targets.py) of the graph that is to be scheduled.
     Raises ValueError if a resource that it needs is missing.
     """
-    method: Method = registry.make("graph", settings.method, settings, resources or {})
+    method: Method = registry.make("graph", settings, resources or {})
     return method
 
 
 def methods() -> list[str]:
     """Names of all methods: the files of this folder."""
-    return registry.names("graph")
+    return names("graph")

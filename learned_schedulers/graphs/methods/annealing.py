@@ -16,20 +16,13 @@ from pydantic import Field
 
 from learned_schedulers.graphs.devices.simulator import run
 from learned_schedulers.graphs.devices.targets import Target
-from learned_schedulers.graphs.method_settings import SightedSettings
+from learned_schedulers.graphs.method_settings import Annealing as Settings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.listing import by_critical_path
 from learned_schedulers.graphs.methods.rules.proposing import curve
 from learned_schedulers.graphs.problems.problem import GraphArrays, Problem
-from learned_schedulers.section import Positive
 
 Share = Annotated[float, Field(gt=0)]
-
-
-class Settings(SightedSettings):
-    evaluations: Positive = 1000  # schedules that are simulated, list scheduling's among them
-    hot: Share = 0.005  # temperature at first and at last, in makespans of the schedule that it starts from
-    cold: Share = 0.0005
 
 
 class Annealing:

@@ -7,27 +7,19 @@ turns them into a schedule. BRKGA is the baseline of Zhang et al. 2023.
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from pydantic import Field
 from pymoo.algorithms.soo.nonconvex.brkga import BRKGA
 from pymoo.core.problem import Problem as Keys
 from pymoo.optimize import minimize
 
 from learned_schedulers.graphs.devices.targets import Target
-from learned_schedulers.graphs.method_settings import SightedSettings
+from learned_schedulers.graphs.method_settings import Brkga as Settings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.ordering import ordered
 from learned_schedulers.graphs.methods.rules.proposing import curve, proposed
 from learned_schedulers.graphs.problems.problem import Problem
-from learned_schedulers.section import Positive
-
-
-class Settings(SightedSettings):
-    evaluations: Positive = 1000  # schedules that are simulated
-    population: Annotated[int, Field(ge=10)] = 100  # a fifth of it elites, a tenth of it mutants
-    bias: Annotated[float, Field(ge=0.5, le=1)] = 0.7  # probability that a key comes from the elite parent
 
 
 class Brkga:

@@ -7,23 +7,18 @@ path from the beginning), ties by number. The one rule of ordering orders the op
 from __future__ import annotations
 
 import time
-from typing import ClassVar
 
 import numpy as np
 from numba import njit
 
-from learned_schedulers.graphs.method_settings import GraphMethodSettings
+from learned_schedulers.graphs.method_settings import Contiguous as Settings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.proposing import placed
 from learned_schedulers.graphs.problems.problem import Problem
 
 
-class Settings(GraphMethodSettings):
-    draws: ClassVar[bool] = False
-
-
 class Contiguous:
-    def __init__(self, settings: GraphMethodSettings) -> None:
+    def __init__(self, settings: Settings) -> None:
         pass
 
     def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:

@@ -11,30 +11,18 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
 
 import numpy as np
 from ortools.sat.python import cp_model
-from pydantic import Field
 
 from learned_schedulers.graphs.devices.simulator import makespans, starts
 from learned_schedulers.graphs.devices.targets import Target
-from learned_schedulers.graphs.method_settings import GraphMethodSettings
+from learned_schedulers.graphs.method_settings import CpSat as Settings
 from learned_schedulers.graphs.methods import TIMED_OUT, Budget, Proposals
 from learned_schedulers.graphs.methods.rules.listing import by_critical_path
 from learned_schedulers.graphs.methods.rules.ordering import by_times
 from learned_schedulers.graphs.methods.rules.proposing import proposed
 from learned_schedulers.graphs.problems.problem import Problem
-from learned_schedulers.section import Positive
-
-
-class Settings(GraphMethodSettings):
-    draws: ClassVar[bool] = False  # the seed is of its search alone: what is proven does not depend on it
-
-    # Of CP-SAT's deterministic time for each graph; some 3 of the clock each.
-    seconds: Annotated[float, Field(gt=0)] = 2.0
-    most_operations: Positive = 50  # a graph with more is not tried
-
 
 # At most this many steps in the makespan of list scheduling. Rounding down loses up to one step for each operation;
 # with more steps the solver achieves less in the same time (50 operations, 1 s: 1.0012 times the bound; 1.0032 with ten

@@ -9,30 +9,20 @@ target and the memory.
 from __future__ import annotations
 
 import time
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 
 from learned_schedulers.graphs.devices.completion import LEVELS, OPEN, Completion, Decisions
 from learned_schedulers.graphs.devices.targets import Target
-from learned_schedulers.graphs.method_settings import GraphMethodSettings
+from learned_schedulers.graphs.method_settings import DecisionAnnealing as Settings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.proposing import of_search
 from learned_schedulers.graphs.models.whole_graph.search import losses
 from learned_schedulers.graphs.problems.problem import Problem
-from learned_schedulers.section import Positive
 
 Share = Annotated[float, Field(gt=0)]
-
-
-class Settings(GraphMethodSettings):
-    needs: ClassVar[frozenset[str]] = frozenset({"target"})
-
-    evaluations: Positive = 2000  # schedules that are simulated
-    hot: Share = 0.005  # temperature at first and at last, in losses of the best so far
-    cold: Share = 0.0002
-    placing: Annotated[float, Field(ge=0, le=1)] = 0.7  # share of moves that place; others give priorities
 
 
 class DecisionAnnealing:

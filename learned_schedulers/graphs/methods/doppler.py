@@ -21,19 +21,18 @@ evaluations:
 from __future__ import annotations
 
 import time
-from typing import Annotated, ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numba import njit
-from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from learned_schedulers.graphs.devices.completion import Completion
 from learned_schedulers.graphs.devices.evaluation import Evaluated, evaluated
 from learned_schedulers.graphs.devices.targets import Target
-from learned_schedulers.graphs.method_settings import GraphMethodSettings
+from learned_schedulers.graphs.method_settings import Doppler as Settings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.hdp import advantages
 from learned_schedulers.graphs.methods.rules.ordering import ordered
@@ -43,24 +42,10 @@ from learned_schedulers.graphs.models.whole_graph.network import Sage, zero_line
 from learned_schedulers.graphs.models.whole_graph.search import losses
 from learned_schedulers.graphs.models.whole_graph.surroundings import GRAPH_NUMBERS, OPERATION_NUMBERS, Surroundings
 from learned_schedulers.graphs.problems.problem import GraphArrays, Problem
-from learned_schedulers.section import Positive
 
 _DEVICE_NUMBERS = 5
 _NUMBERS = OPERATION_NUMBERS + GRAPH_NUMBERS
 _SLOPE = 0.1  # of the leaky rectifiers, as published
-
-
-class Settings(GraphMethodSettings):
-    needs: ClassVar[frozenset[str]] = frozenset({"target"})
-
-    evaluations: Positive = 2000  # episodes of stage II; 4,000 to 8,000 in the paper
-    most_operations: Positive = 4000
-    width: Positive = 32  # 128 in the paper
-    layers: Positive = 3  # of messages; 6 in the paper
-    samples: Positive = 10  # episodes between two steps of the optimiser
-    imitations: Annotated[int, Field(ge=0)] = 100  # steps of stage I
-    learning_rate: Annotated[float, Field(gt=0)] = 3.0e-3  # it falls linearly to 0
-    entropy: Annotated[float, Field(ge=0)] = 0.01  # weight at first; it falls to 0
 
 
 class Paths(NamedTuple):

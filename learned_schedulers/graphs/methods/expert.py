@@ -7,24 +7,15 @@ for the target.
 from __future__ import annotations
 
 import time
-from typing import ClassVar, Literal
 
 import numpy as np
 
 from learned_schedulers.graphs.devices.targets import Target
-from learned_schedulers.graphs.method_settings import GraphMethodSettings
+from learned_schedulers.graphs.method_settings import Expert as Settings
 from learned_schedulers.graphs.methods import UNSUPPORTED, Budget, Proposals
 from learned_schedulers.graphs.methods.rules.proposing import placed, proposed
 from learned_schedulers.graphs.methods.rules.repair import fits
 from learned_schedulers.graphs.problems.problem import Problem
-
-
-class Settings(GraphMethodSettings):
-    needs: ClassVar[frozenset[str]] = frozenset({"target", "expert"})
-    draws: ClassVar[bool] = False
-
-    by: Literal["layers", "balanced", "published"] = "layers"  # pipeline/graph_sets/experts.py
-    order: Literal["rule", "graph"] = "rule"  # of the operations: the one rule of ordering, or by their numbers
 
 
 class Expert:

@@ -9,39 +9,21 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 
 from learned_schedulers.graphs.devices.targets import Target
-from learned_schedulers.graphs.method_settings import GraphMethodSettings
+from learned_schedulers.graphs.method_settings import Gflownet as Settings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.proposing import proposed
 from learned_schedulers.graphs.methods.rules.sampling import sampled
 from learned_schedulers.graphs.models.conditions import PLAIN, Strengths, draw_strengths_between, temperature
 from learned_schedulers.graphs.models.policy import load
-from learned_schedulers.graphs.models.policy_settings import SigmaUnit
 from learned_schedulers.graphs.problems.problem import Problem
-from learned_schedulers.section import Positive
 
 Strength = Annotated[float, Field(gt=0)]
-
-
-class Settings(GraphMethodSettings):
-    model: str = "gflownet"  # the trained policy, of this experiment or of its `networks`
-    sigma: Annotated[float, Field(gt=0)] = 0.005  # temperature: a lower one gives shorter and more similar schedules
-    sigma_unit: SigmaUnit = "speedup"
-    # Transfers and noise that the policy sees: none, random ones, or the target's.
-    told: Literal["proxy", "drawn", "target"] = "proxy"
-    strengths: Positive = 10  # of `drawn`, each for an equal share of the schedules
-    least_strength: Strength = 0.3  # slope and delay are log-uniform between these two, in mean run times
-    most_strength: Strength = 0.8
-    most_operations: Positive = 2000  # of a graph that it takes: its arrays have operations^2 entries
-
-    @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"weights", "target"} if self.told == "target" else {"weights"})
 
 
 class GFlowNet:

@@ -16,33 +16,15 @@ import torch
 
 from learned_schedulers.graphs.devices.completion import Completion
 from learned_schedulers.graphs.devices.targets import Target
-from learned_schedulers.graphs.method_settings import GraphMethodSettings
+from learned_schedulers.graphs.method_settings import Go as Settings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.proposing import improvements, of_search
 from learned_schedulers.graphs.methods.rules.repair import repaired
 from learned_schedulers.graphs.models.whole_graph.network import WholeGraph, load
 from learned_schedulers.graphs.models.whole_graph.search import Learner, State, begin, search
-from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph as NetworkSettings
 from learned_schedulers.graphs.problems.problem import Problem
-from learned_schedulers.section import Positive
 
 Tasks = Literal["joint", "separate", "placement", "priority"]
-
-
-class Settings(GraphMethodSettings):
-    evaluations: Positive = 2000  # schedules that are simulated
-    model: str | None = None  # a network that was trained on other graphs; none: it begins without knowledge
-    learns: bool = True  # from its own evaluations; without a model and without learning, moves are drawn at random
-    tasks: Tasks = "joint"  # separate: first all placements, then all priorities
-    # What the first round starts from: the best of some schedules that keep the memory, or the expert's placement by
-    # layers, repaired.
-    start: Literal["open", "expert"] = "open"
-    settings: NetworkSettings = NetworkSettings()
-
-    @property
-    def needs(self) -> frozenset[str]:
-        weights = set() if self.model is None else {"weights"}
-        return frozenset({"target"} | weights | ({"expert"} if self.start == "expert" else set()))
 
 
 class Go:

@@ -25,18 +25,17 @@ learning reduces the makespan by 0.6% in the geometric mean: by 12% on a fast li
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
-from pydantic import Field
 from scipy.stats import rankdata
 from torch import Tensor, nn
 
 from learned_schedulers.graphs.devices.completion import Completion
 from learned_schedulers.graphs.devices.evaluation import Evaluated, evaluated
 from learned_schedulers.graphs.devices.targets import Target
-from learned_schedulers.graphs.method_settings import GraphMethodSettings
+from learned_schedulers.graphs.method_settings import Hdp as Settings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.ordering import ordered
 from learned_schedulers.graphs.methods.rules.proposing import improvements, of_search
@@ -44,21 +43,6 @@ from learned_schedulers.graphs.models.whole_graph.network import zero_linear
 from learned_schedulers.graphs.models.whole_graph.search import losses
 from learned_schedulers.graphs.models.whole_graph.surroundings import GRAPH_NUMBERS, OPERATION_NUMBERS, Surroundings
 from learned_schedulers.graphs.problems.problem import Problem
-from learned_schedulers.section import Positive
-
-
-class Settings(GraphMethodSettings):
-    needs: ClassVar[frozenset[str]] = frozenset({"target"})
-
-    evaluations: Positive = 2000  # schedules that are simulated
-    groups: Positive = 64  # 256 in the paper, for graphs of up to 50,000 operations
-    width: Positive = 32  # 512 in the paper
-    samples: Positive = 10  # placements between two steps of the optimiser
-    spread: Annotated[float, Field(gt=0)] = 0.2  # of groups along the operations' numbers at first, in their distance
-    stay: float = 3.0  # logit of the device of the group before, at first
-    learning_rate: Annotated[float, Field(gt=0)] = 0.01
-    grouper_rate: Annotated[float, Field(gt=0)] = 3.0e-4  # the grouper's learning rate
-    entropy: Annotated[float, Field(ge=0)] = 0.03  # weight of the placer's at first; it falls to 0
 
 
 class Network(nn.Module):

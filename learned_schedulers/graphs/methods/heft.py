@@ -8,26 +8,20 @@ run times are drawn, HEFT knows their means.
 from __future__ import annotations
 
 import time
-from typing import ClassVar
 
 import numpy as np
 
 from learned_schedulers.graphs.devices.completion import earliest_finish
 from learned_schedulers.graphs.devices.targets import Target
-from learned_schedulers.graphs.method_settings import GraphMethodSettings
+from learned_schedulers.graphs.method_settings import Heft as Settings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.ordering import by_times
 from learned_schedulers.graphs.methods.rules.proposing import proposed
 from learned_schedulers.graphs.problems.problem import Problem
 
 
-class Settings(GraphMethodSettings):
-    needs: ClassVar[frozenset[str]] = frozenset({"target"})
-    draws: ClassVar[bool] = False
-
-
 class Heft:
-    def __init__(self, settings: GraphMethodSettings, target: Target) -> None:
+    def __init__(self, settings: Settings, target: Target) -> None:
         self._target = target
 
     def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:

@@ -6,24 +6,19 @@ Graham 1969; the baseline `list` of Zhang et al. 2023. The rule: rules/listing.p
 from __future__ import annotations
 
 import time
-from typing import ClassVar
 
 import numpy as np
 
 from learned_schedulers.graphs.devices.targets import Target
-from learned_schedulers.graphs.method_settings import GraphMethodSettings
+from learned_schedulers.graphs.method_settings import ListScheduling as Settings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.listing import by_critical_path
 from learned_schedulers.graphs.methods.rules.proposing import proposed
 from learned_schedulers.graphs.problems.problem import Problem
 
 
-class Settings(GraphMethodSettings):
-    draws: ClassVar[bool] = False
-
-
 class ListScheduling:
-    def __init__(self, settings: GraphMethodSettings) -> None:
+    def __init__(self, settings: Settings) -> None:
         pass
 
     def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:

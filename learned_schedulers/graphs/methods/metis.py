@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pymetis
 
-from learned_schedulers.graphs.method_settings import GraphMethodSettings
+from learned_schedulers.graphs.method_settings import Metis as Settings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.proposing import placed
 from learned_schedulers.graphs.problems.problem import Problem
@@ -20,7 +20,7 @@ _TOTAL = 100_000_000  # of all weights together; METIS adds them up in 32 bits
 
 
 class Metis:
-    def __init__(self, settings: GraphMethodSettings) -> None:
+    def __init__(self, settings: Settings) -> None:
         pass
 
     def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:

@@ -17,40 +17,21 @@ Deviations from the paper:
 from __future__ import annotations
 
 import time
-from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 
 from learned_schedulers.graphs.devices.completion import Completion
 from learned_schedulers.graphs.devices.evaluation import Evaluated, evaluated
 from learned_schedulers.graphs.devices.targets import Target
-from learned_schedulers.graphs.method_settings import GraphMethodSettings
+from learned_schedulers.graphs.method_settings import NodeByNode as Settings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.ordering import ordered
 from learned_schedulers.graphs.methods.rules.proposing import improvements, of_search
 from learned_schedulers.graphs.models.whole_graph.search import INVALID, losses
 from learned_schedulers.graphs.models.whole_graph.surroundings import GRAPH_NUMBERS, OPERATION_NUMBERS, Surroundings
 from learned_schedulers.graphs.problems.problem import Problem
-from learned_schedulers.section import Positive
-
-
-class Settings(GraphMethodSettings):
-    needs: ClassVar[frozenset[str]] = frozenset({"target"})
-
-    evaluations: Positive = 2000  # schedules that are simulated: one for each operation that is placed anew
-    most_operations: Positive = 500
-    start: Literal["one_device", "random"] = "random"  # the placement that every episode starts from
-    width: Positive = 32
-    layers: Positive = 2  # of messages between neighbours
-    read_every: Positive = 10  # operations that are placed between two readings of the graph, each a step of learning
-    learning_rate: Annotated[float, Field(gt=0)] = 0.01
-    discount: Annotated[float, Field(ge=0, le=1)] = 0.5  # of what later steps of the same reading gain
-    entropy: Annotated[float, Field(ge=0)] = 0.03  # weight at first; it falls to 0
-    baseline: Annotated[float, Field(ge=0, lt=1)] = 0.9  # share of the old mean of returns that is kept
-
 
 # Whether the operation is on the device; run time and memory of the device; shares of its parents and children there.
 _DEVICE_NUMBERS = 5

@@ -8,19 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from learned_schedulers.graphs.devices.targets import Target
-from learned_schedulers.graphs.method_settings import GraphMethodSettings
+from learned_schedulers.graphs.method_settings import Ppo as Settings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.proposing import proposed
 from learned_schedulers.graphs.methods.rules.sampling import sampled
 from learned_schedulers.graphs.models.conditions import PLAIN, temperature
 from learned_schedulers.graphs.models.policy import load
 from learned_schedulers.graphs.problems.problem import Problem
-from learned_schedulers.section import Positive
-
-
-class Settings(GraphMethodSettings):
-    model: str = "ppo"  # the trained policy, of the experiment or of the one that it names
-    most_operations: Positive = 2000  # of a graph that it takes: its arrays have operations^2 entries
 
 
 class Ppo:

@@ -11,14 +11,14 @@ import numpy as np
 from numba import njit
 
 from learned_schedulers.graphs.devices.targets import Target
-from learned_schedulers.graphs.method_settings import GraphMethodSettings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.proposing import proposed
 from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.method_settings import MethodSettings
 
 
 class RandomValid:
-    def __init__(self, settings: GraphMethodSettings) -> None:
+    def __init__(self, settings: MethodSettings) -> None:
         pass
 
     def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:

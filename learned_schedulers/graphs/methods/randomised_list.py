@@ -8,30 +8,19 @@ devices mean fewer transfers, which the proxy does not contain.
 from __future__ import annotations
 
 import time
-from typing import Annotated, Self
+from typing import Annotated
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from learned_schedulers.graphs.devices.targets import Target
-from learned_schedulers.graphs.method_settings import GraphMethodSettings
+from learned_schedulers.graphs.method_settings import RandomisedList as Settings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.listing import listed
 from learned_schedulers.graphs.methods.rules.proposing import proposed
 from learned_schedulers.graphs.problems.problem import Problem
 
 Level = Annotated[float, Field(gt=0)]
-
-
-class Settings(GraphMethodSettings):
-    least_noise: Level = 0.01  # standard deviation of the logarithm of a priority; drawn log-uniform between these two
-    most_noise: Level = 1.0
-
-    @model_validator(mode="after")
-    def _levels_are_a_range(self) -> Self:
-        if self.least_noise > self.most_noise:
-            raise ValueError(f"least_noise {self.least_noise} is more than most_noise {self.most_noise}")
-        return self
 
 
 class RandomisedList:

@@ -7,25 +7,16 @@ has as many evaluations as the training of a network.
 from __future__ import annotations
 
 import time
-from typing import Annotated
 
 import numpy as np
-from pydantic import Field
 
 from learned_schedulers.graphs.devices.targets import Target
-from learned_schedulers.graphs.method_settings import GraphMethodSettings
+from learned_schedulers.graphs.method_settings import RandomisedSearch as Settings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.randomised_list import RandomisedList
 from learned_schedulers.graphs.methods.randomised_list import Settings as Levels
 from learned_schedulers.graphs.methods.rules.proposing import curve
 from learned_schedulers.graphs.problems.problem import Problem
-from learned_schedulers.section import Positive
-
-
-class Settings(GraphMethodSettings):
-    evaluations: Positive = 100_000  # schedules that are simulated
-    noise: Annotated[float, Field(gt=0)] = 0.3  # standard deviation of the logarithm of a priority
-
 
 _PART = 1000  # schedules at a time
 

@@ -10,33 +10,15 @@ import time
 from collections.abc import Mapping
 
 import numpy as np
-from pydantic import Field
 
 from learned_schedulers.graphs import methods as schedulers
 from learned_schedulers.graphs.devices.targets import Target
-from learned_schedulers.graphs.method_settings import GraphEntry, GraphMethodSettings, graph_entry
+from learned_schedulers.graphs.method_settings import Repaired as Settings
 from learned_schedulers.graphs.methods import UNSUPPORTED, Budget, Proposals
 from learned_schedulers.graphs.methods.rules.proposing import proposed
 from learned_schedulers.graphs.methods.rules.repair import fits, repaired
 from learned_schedulers.graphs.methods.rules.squeeze import squeezed
 from learned_schedulers.graphs.problems.problem import Problem
-
-
-class Settings(GraphMethodSettings):
-    of: GraphEntry = Field(default_factory=lambda: graph_entry("heft"))  # the method whose schedules are repaired
-
-    @property
-    def needs(self) -> frozenset[str]:
-        return self.of.needs | {"target"}
-
-    @property
-    def network(self) -> str | None:
-        return self.of.network
-
-    @property
-    def draws(self) -> bool:
-        return self.of.draws
-
 
 REPAIRED = 100  # at most so many schedules are repaired
 

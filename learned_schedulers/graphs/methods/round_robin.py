@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import ClassVar
 
 import numpy as np
 
-from learned_schedulers.graphs.method_settings import GraphMethodSettings
+from learned_schedulers.graphs.method_settings import RoundRobin as Settings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.proposing import placed
 from learned_schedulers.graphs.problems.problem import Problem
 
 
-class Settings(GraphMethodSettings):
-    draws: ClassVar[bool] = False
-
-
 class RoundRobin:
-    def __init__(self, settings: GraphMethodSettings) -> None:
+    def __init__(self, settings: Settings) -> None:
         pass
 
     def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:

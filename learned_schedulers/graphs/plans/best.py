@@ -17,7 +17,6 @@ import numpy as np
 from learned_schedulers.files import printable
 from learned_schedulers.graphs.devices.simulator import makespans, peaks
 from learned_schedulers.graphs.devices.targets import Target, proxy
-from learned_schedulers.graphs.method_settings import graph_entry
 from learned_schedulers.graphs.methods import Budget, make
 from learned_schedulers.graphs.methods.annealing import annealed
 from learned_schedulers.graphs.methods.rules.ordering import ordered
@@ -26,6 +25,7 @@ from learned_schedulers.graphs.methods.rules.squeeze import hastened, squeezed
 from learned_schedulers.graphs.models import SHIPPED
 from learned_schedulers.graphs.models.whole_graph import SHIPPED as SHIPPED_GO
 from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.method_settings import entry
 
 By = Literal["classical", "gflownet", "go"]
 METHODS: dict[By, tuple[str, ...]] = {
@@ -79,7 +79,7 @@ def trials(
     target, without = Target((problem,)), proxy(problem).mean
     results: list[Trial] = []
     for number, method in enumerate(METHODS[by]):
-        settings = graph_entry(method, **_SETTINGS.get(method, {}))
+        settings = entry("graph", method, **_SETTINGS.get(method, {}))
         if method == "go" and (settled := _settled(problem, results)):
             results.append(replace(settled, method=method))
             continue

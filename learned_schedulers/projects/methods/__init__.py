@@ -13,8 +13,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from learned_schedulers import methods as registry
+from learned_schedulers.method_settings import MethodSettings, names
 from learned_schedulers.projects import judge
-from learned_schedulers.projects.method_settings import ProjectMethodSettings
 from learned_schedulers.projects.problem import Project
 
 OK, TIMED_OUT, UNSUPPORTED = registry.OK, registry.TIMED_OUT, registry.UNSUPPORTED
@@ -28,7 +28,7 @@ class Budget:
     seconds: float = 0.0  # deterministic seconds: a solver's measure of its own work
 
     @staticmethod
-    def of(settings: ProjectMethodSettings) -> Budget:
+    def of(settings: MethodSettings) -> Budget:
         """The budget that the settings allow: their values of the same names."""
         return registry.allowed(Budget, settings)
 
@@ -70,15 +70,15 @@ def best(project: Project, schedules: Schedules) -> Best:
     return Best(starts, judge.makespan(project, starts))
 
 
-def make(settings: ProjectMethodSettings, resources: Mapping[str, object] | None = None) -> Method:
+def make(settings: MethodSettings, resources: Mapping[str, object] | None = None) -> Method:
     """The method of these settings; it gets those of the resources that they need.
 
     Raises ValueError if a resource that it needs is missing.
     """
-    method: Method = registry.make("project", settings.method, settings, resources or {})
+    method: Method = registry.make("project", settings, resources or {})
     return method
 
 
 def methods() -> list[str]:
     """Names of all methods: the files of this folder."""
-    return registry.names("project")
+    return names("project")

@@ -7,23 +7,13 @@ and a limit of its deterministic time, so that its answer is the same on every m
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
 from ortools.sat.python import cp_model
-from pydantic import Field
 
-from learned_schedulers.projects.method_settings import ProjectMethodSettings
+from learned_schedulers.projects.method_settings import CpSat as Settings
 from learned_schedulers.projects.methods import TIMED_OUT, Budget, Schedules
 from learned_schedulers.projects.methods.rules.all_rules import by_rules, shortest
 from learned_schedulers.projects.problem import Project
-from learned_schedulers.section import Positive
-
-
-class Settings(ProjectMethodSettings):
-    seconds: Annotated[float, Field(gt=0)] = 10.0  # of CP-SAT's deterministic time, for each project
-    most_activities: Positive = 5_000  # a project with more is not tried
-
 
 _LARGEST = 2**53  # all work of a resource; beyond, sums in the solver may overflow
 

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 
-from learned_schedulers.projects.method_settings import ProjectMethodSettings
+from learned_schedulers.projects.method_settings import JobShopPolicy as Settings
 from learned_schedulers.projects.methods import Budget, Schedules
 from learned_schedulers.projects.models.active import Shop
 from learned_schedulers.projects.models.candidate_policy import drawn, load
 from learned_schedulers.projects.problem import Project
-from learned_schedulers.section import Positive
 
 _AT_ONCE = 2**20  # numbers that are drawn at once: 8 MiB
-
-
-class Settings(ProjectMethodSettings):
-    schedules: Positive = 512
-    needs: ClassVar[frozenset[str]] = frozenset({"weights"})
 
 
 class JobShopPolicy:

@@ -6,20 +6,12 @@ that are called shortest processing time and most work remaining.
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
-from pydantic import Field
 
-from learned_schedulers.projects.method_settings import RULES, SCHEMES, ProjectMethodSettings, Rule, Scheme
+from learned_schedulers.projects.method_settings import PriorityRules as Settings
 from learned_schedulers.projects.methods import Budget, Schedules
 from learned_schedulers.projects.methods.rules.all_rules import by_rules
 from learned_schedulers.projects.problem import Project
-
-
-class Settings(ProjectMethodSettings):
-    rules: Annotated[tuple[Rule, ...], Field(min_length=1)] = RULES
-    schemes: Annotated[tuple[Scheme, ...], Field(min_length=1)] = SCHEMES
 
 
 class PriorityRules:

@@ -7,33 +7,20 @@ log-normal factors of this level.
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from learned_schedulers.projects.method_settings import ProjectMethodSettings
+from learned_schedulers.projects.method_settings import RandomisedRules as Settings
 from learned_schedulers.projects.methods import Budget, Schedules
 from learned_schedulers.projects.methods.rules.all_rules import PAIRS, by_rules, shortest
 from learned_schedulers.projects.methods.rules.generation import generated
 from learned_schedulers.projects.methods.rules.priorities import keys_of
 from learned_schedulers.projects.problem import Project
-from learned_schedulers.section import Positive
 
 Level = Annotated[float, Field(gt=0)]
 _AT_ONCE = 2**20  # factors that are drawn at once: 8 MiB
-
-
-class Settings(ProjectMethodSettings):
-    schedules: Positive = 512
-    least_noise: Level = 0.01  # standard deviation of the logarithm of a weight; drawn log-uniform between these two
-    most_noise: Level = 1.0
-
-    @model_validator(mode="after")
-    def _levels_are_a_range(self) -> Self:
-        if self.least_noise > self.most_noise:
-            raise ValueError(f"least_noise {self.least_noise} is more than most_noise {self.most_noise}")
-        return self
 
 
 class RandomisedRules:

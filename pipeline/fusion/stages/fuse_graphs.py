@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from pydantic import TypeAdapter
 
 from learned_schedulers.graphs.compilers.fusion_problem import FusionProblem, fusion_problem
 from learned_schedulers.graphs.compilers.rates import rates_for
@@ -18,6 +17,7 @@ from learned_schedulers.graphs.methods.rules.proposing import improvements
 from learned_schedulers.graphs.models.fusing.joint import Machine, Scheduled
 from learned_schedulers.graphs.models.fusing.settings import FusionEntry
 from learned_schedulers.graphs.read.graph import Graph
+from learned_schedulers.method_settings import MethodSettings
 from learned_schedulers.methods import Unsupported
 from learned_schedulers.section import section
 from pipeline.fusion.tables import FUSION_PLANS
@@ -41,8 +41,7 @@ def main(
     seed, the graph's hash and the target.
     """
     torch.set_num_threads(1)
-    entry: FusionEntry = TypeAdapter(FusionEntry).validate_json(settings)
-    where = section(Machines, machines)
+    entry, where = section(FusionEntry, settings), section(Machines, machines)
 
     def rows_of(graph: Graph) -> Iterator[dict[str, object]]:
         for target in where.targets:
@@ -56,7 +55,11 @@ def main(
 
 
 def _row(
-    problem: FusionProblem, machine: Machine | None, entry: FusionEntry, rng: np.random.Generator, weights: Path | None
+    problem: FusionProblem,
+    machine: Machine | None,
+    entry: MethodSettings,
+    rng: np.random.Generator,
+    weights: Path | None,
 ) -> dict[str, object]:
     try:
         fusion = make(entry, {} if weights is None else {"weights": weights}).fuse(problem, rng, machine)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Union
 
 from pydantic import BeforeValidator, Field, ValidationError, create_model, model_validator
 
-from learned_schedulers.blocks.method_settings import Entry, entry
-from learned_schedulers.blocks.models.ordering_settings import Ordering
+from learned_schedulers.blocks.method_settings import BlockEntry, BlockMethodSettings, Ordering
+from learned_schedulers.blocks.models.ordering_settings import Ordering as OrderingNetwork
 from learned_schedulers.blocks.models.pocsnet_settings import Training
 from learned_schedulers.blocks.processors.settings import Guessing, Judge, Processor
 from learned_schedulers.blocks.read.source_settings import Corpus
@@ -31,7 +31,7 @@ class Network(Section):
 
     experiment: str
     model: str
-    settings: Training | Ordering | Guessing
+    settings: Training | OrderingNetwork | Guessing
 
 
 def _beside(figures: Mapping[Any, Section]) -> Callable[[Any], Any]:
@@ -52,7 +52,7 @@ class Params(Section):
     sets: Annotated[dict[str, BlockSet], Field(min_length=1)]
     judges: dict[str, Judge]
     processors: dict[str, Processor]
-    methods: dict[str, Entry]
+    methods: dict[str, BlockEntry]
     devices: Annotated[dict[str, Device], BeforeValidator(_beside(DEVICES))] = Field({}, validate_default=True)
     links: Annotated[dict[str, Link], BeforeValidator(_beside(LINKS))] = Field({}, validate_default=True)
     graph_methods: dict[str, GraphEntry]
@@ -94,11 +94,11 @@ class Params(Section):
         networks = chosen.models if isinstance(chosen, LearnsOrders) else {}
         return [*chosen.methods, *networks]
 
-    def entry(self, experiment: str, method: str) -> Entry:
-        """Entry of an experiment's method."""
+    def entry(self, experiment: str, method: str) -> BlockMethodSettings:
+        """Settings of an experiment's method."""
         chosen = self.experiments[experiment]
         if isinstance(chosen, LearnsOrders) and method in chosen.models:
-            return entry("ordering", model=method)
+            return Ordering(method="ordering", model=method)
         return self.methods[method]
 
     def network(self, experiment: str, method: str) -> Network | None:

@@ -55,6 +55,7 @@ class Page(Section):
     card: Card | None = None
     worth: list[Worth] = []
     on: str = ""  # the page to whose end this text is added
+    names: dict[str, str] = {}  # name in tables -> name for people, of variants of methods, sets and others' methods
     fresh: list[str] = []  # kinds of files of this run that the chapter's `prepared.py` reads
 
 
@@ -62,6 +63,12 @@ class Page(Section):
 def declared() -> tuple[Page, ...]:
     """Every `page.md` of a chapter."""
     return tuple(_read(path, path.parent.name) for path in chapters.files("page.md"))
+
+
+@cache
+def declared_names() -> dict[str, str]:
+    """Name in tables -> name for people, of all chapters."""
+    return {name: text for page in declared() for name, text in page.names.items()}
 
 
 def _read(path: Path, name: str) -> Page:

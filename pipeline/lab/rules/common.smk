@@ -10,6 +10,8 @@ from pathlib import Path
 from shlex import quote
 from typing import NamedTuple, get_args
 
+from pydantic_core import to_jsonable_python
+
 from pipeline.lab import chapters
 from pipeline.lab.checksums import verify_all
 from pipeline.lab.config.bases import resolve
@@ -20,7 +22,8 @@ from pipeline.lab.config.params import Params, validate
 from learned_schedulers.blocks.models.pocsnet_settings import Training
 from pipeline.lab.places import path, place
 from pipeline.lab.recovery import guard
-from pipeline.lab.wiring import closure
+from learned_schedulers.method_settings import modules
+from pipeline.lab.wiring import SETTINGS, closure
 
 config = resolve(complete(config, Path(workflow.basedir, "params.yaml")))
 P: Params = validate(config)
@@ -80,6 +83,11 @@ def section(*keys, only=None):
 def src(stage, *more):
     """Source files of a stage, as inputs: an edit re-runs exactly the jobs that depend on it."""
     return closure(chapters.stages()[stage], *more)
+
+
+def resolved(settings):
+    """Canonical JSON of settings of methods, with their defaults: the text of their classes is no source of a job."""
+    return json.dumps(to_jsonable_python(settings), sort_keys=True)
 
 
 def options(wildcards, input, output):

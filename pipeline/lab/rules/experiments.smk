@@ -69,28 +69,18 @@ def weights_of(wildcards):
         mode = P.sets[wildcards.set].dependencies if isinstance(network.settings, Training) else "full"
         names = dict(experiment=network.experiment, model=network.model, seed=wildcards.seed)
         return path("weights", dependencies=mode, **names)
-    return entry.settings.shipped or []
-
-
-def sources_of(wildcards):
-    """Modules of the wildcards' method."""
-    return P.entry(wildcards.experiment, wildcards.method).modules()
+    return entry.shipped or []
 
 
 def tokens_of(kind):
     """Tokens or their vocabulary, for a method that reads them, as an input function."""
-    return lambda w: path(kind) if "tokens" in P.entry(w.experiment, w.method).settings.needs else []
-
-
-def raw_entry(wildcards):
-    """The wildcards' method as params.yaml has it; a network for all lengths has no entry."""
-    return config["methods"].get(wildcards.method) or dict(method="ordering", model=wildcards.method)
+    return lambda w: path(kind) if "tokens" in P.entry(w.experiment, w.method).needs else []
 
 
 rule schedule:
     """Order the blocks of a set by one method and one seed, as GCC would or for a processor."""
     input:
-        src=lambda w: src("schedule", *sources_of(w)),
+        src=lambda w: src("schedule", *modules("block", P.entry(w.experiment, w.method))),
         set=path("sets"),
         dags=of_set("dags"),
         encodings=path("encodings"),
@@ -103,7 +93,7 @@ rule schedule:
         schedules=path("schedules"),
         confidence=path("confidence"),
     params:
-        settings=lambda w: json.dumps(raw_entry(w), sort_keys=True),
+        settings=lambda w: resolved(P.entry(w.experiment, w.method)),
         seed="{seed}",
         batch=lambda w: experiment_of(w).batch,
     log: "logs/schedule/{experiment}/{set}/{target}/{method}/{seed}.log"

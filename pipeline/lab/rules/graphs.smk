@@ -106,14 +106,14 @@ def drawn(kind):
 
 rule schedule_graphs:
     input:
-        src=lambda w: src("schedule_graphs", *P.graph_methods[w.method].modules()),
+        src=lambda w: src("schedule_graphs", *modules("graph", P.graph_methods[w.method])),
         graphs=path("graphs"),
         strengths=FROZEN_TARGETS,
         weights=network_weights(P.graph_methods),
     output:
         graph_schedules=path("graph_schedules"),
     params:
-        settings=lambda w: section("graph_methods", w.method),
+        settings=lambda w: resolved(P.graph_methods[w.method]),
         machines=machines,
         seed="{seed}",
     log: "logs/schedule_graphs/{experiment}/{graph_set}/{method}/{seed}.log"
@@ -152,7 +152,7 @@ rule evaluate_graphs:
         experiment="{experiment}",
         task=lambda w: experiment_of(w).task,
         intervals=INTERVALS,
-        methods=lambda w: section(experiment_of(w).section_of_methods, only=experiment_of(w).methods),
+        methods=lambda w: resolved({name: experiment_of(w).sections(P)[1][name] for name in experiment_of(w).methods}),
     log: "logs/evaluate_graphs/{experiment}.log"
     benchmark: "benchmarks/rules/evaluate_graphs/{experiment}.tsv"
     message: "Numbers with intervals ({wildcards.experiment})"

@@ -162,7 +162,7 @@ FRESH = {kind: files_of_page(kind, chapter) for kind, chapter in fresh().items()
 
 rule report:
     input:
-        src=src("report", *PAGE_MODULES),
+        src=src("report", *PAGE_MODULES, *SETTINGS),  # methods' names for people
         files=[
             *map(str, chapters.files("page.md")),
             *sorted(str(file) for ending in ("css", "j2", "js", "md") for file in Path("pipeline/lab/page").glob(f"*.{ending}")),

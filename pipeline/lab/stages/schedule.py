@@ -12,7 +12,7 @@ import typer
 from tqdm import tqdm
 
 from learned_schedulers.blocks.dag.topology import count_violations
-from learned_schedulers.blocks.method_settings import Entry
+from learned_schedulers.blocks.method_settings import BlockEntry
 from learned_schedulers.blocks.methods import OK, UNSUPPORTED, Budget, Solution, make
 from learned_schedulers.blocks.problems.batches import by_length
 from learned_schedulers.blocks.problems.problems import Problems
@@ -47,8 +47,8 @@ def main(
     A block with an instruction that the processor model does not know is unsupported by every method: methods are
     compared on the same blocks.
     """
-    entry = section(Entry, settings)
-    needs = entry.settings.needs | entry.settings.uses
+    entry = section(BlockEntry, settings)
+    needs = entry.needs | entry.uses
     store = load_store(instructions, dags)
     sample = load_sample(chosen, store)
     reasons = np.full(len(sample.rows), "", object)
@@ -67,7 +67,7 @@ def main(
     possible = np.flatnonzero(reasons == "")
     print(f"{len(reasons) - len(possible)} of {len(reasons)} blocks are unsupported", file=sys.stderr)
     method = None if "label" in needs else make(entry, resources)
-    budget, rng = Budget.of(entry.settings), np.random.default_rng(seed)
+    budget, rng = Budget.of(entry), np.random.default_rng(seed)
     frames, beliefs = [], []
     batches = by_length(store.lengths[sample.rows[possible]], batch or sys.maxsize)
     for part in tqdm(batches, "scheduling", unit="batch", file=sys.stderr):

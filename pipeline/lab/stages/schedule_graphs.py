@@ -11,11 +11,12 @@ import numpy as np
 from learned_schedulers.graphs.devices import judging
 from learned_schedulers.graphs.devices.settings import GraphTarget, Machines
 from learned_schedulers.graphs.devices.targets import Target
-from learned_schedulers.graphs.method_settings import GraphEntry, GraphMethodSettings
+from learned_schedulers.graphs.method_settings import GraphEntry
 from learned_schedulers.graphs.methods import Budget, Proposals, make
 from learned_schedulers.graphs.methods.rules.keeping import RULES, keep
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.roofline import problem_of
+from learned_schedulers.method_settings import MethodSettings
 from learned_schedulers.section import section
 from pipeline.lab.graph_table import write_for_each
 from pipeline.lab.shared_tables import GRAPH_SCHEDULES
@@ -43,7 +44,7 @@ def main(
 
 
 def _scheduled(
-    graph: Graph, entry: GraphMethodSettings, where: Machines, frozen: dict[str, float], seed: int, weights: Path | None
+    graph: Graph, entry: MethodSettings, where: Machines, frozen: dict[str, float], seed: int, weights: Path | None
 ) -> Iterator[dict[str, object]]:
     problem = problem_of(graph, where.devices, where.device, where.memory_bytes)
     proxy = judging.target_of(GraphTarget.PROXY, graph.graph_id, problem, frozen, where.links)

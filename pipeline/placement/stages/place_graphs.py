@@ -13,12 +13,13 @@ from learned_schedulers.graphs.devices import targets
 from learned_schedulers.graphs.devices.limits import limited
 from learned_schedulers.graphs.devices.settings import Machines
 from learned_schedulers.graphs.devices.targets import Target
-from learned_schedulers.graphs.method_settings import GraphEntry, GraphMethodSettings
+from learned_schedulers.graphs.method_settings import GraphEntry
 from learned_schedulers.graphs.methods import UNSUPPORTED, Budget, Proposals, make
 from learned_schedulers.graphs.methods.rules.keeping import keep
 from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.roofline import problem_of
+from learned_schedulers.method_settings import MethodSettings
 from learned_schedulers.section import section
 from pipeline.lab.graph_table import frozen_placement, write_for_each
 from pipeline.lab.shared_tables import PLACEMENTS
@@ -61,7 +62,7 @@ def _proxy(problem: Problem) -> Problem:
 
 
 def _resources(
-    entry: GraphMethodSettings, target: Target, graph: Graph, devices: int, experts: Path, weights: Path | None
+    entry: MethodSettings, target: Target, graph: Graph, devices: int, experts: Path, weights: Path | None
 ) -> Mapping[str, object]:
     """The resources that the method needs."""
     resources: dict[str, object] = {"target": target}

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from learned_schedulers.blocks.method_settings import Entry
+from learned_schedulers.blocks.method_settings import BlockEntry
 from learned_schedulers.blocks.methods import OK, Budget, Method, make
 from learned_schedulers.blocks.problems import store
 from learned_schedulers.blocks.problems.batches import by_length
@@ -52,8 +52,8 @@ def main(
     block_store = load_store(instructions, dags)
     sample = load_sample(chosen, block_store)
     chip = processor(tables.arrow(MACHINE_INSTRUCTIONS, machine))
-    entry = section(Entry, settings)
-    method, budget = make(entry, {"machine": chip}), Budget.of(entry.settings)
+    entry = section(BlockEntry, settings)
+    method, budget = make(entry, {"machine": chip}), Budget.of(entry)
     judgeable = np.flatnonzero(supported(block_store, sample.rows, chip))
     frames = []
     batches = by_length(block_store.lengths[sample.rows[judgeable]], _INSTRUCTIONS)

@@ -16,15 +16,14 @@ import torch
 
 from learned_schedulers.blocks.dag.counting import count_orders
 from learned_schedulers.blocks.dag.sampling import random_ready
-from learned_schedulers.blocks.method_settings import Entry, entry
+from learned_schedulers.blocks.method_settings import Priority, Walk
 from learned_schedulers.blocks.methods import OK, UNSUPPORTED, Budget, Method, Solution, faults, make, methods
-from learned_schedulers.blocks.methods.list_scheduling import Priority
-from learned_schedulers.blocks.methods.search import Walk
 from learned_schedulers.blocks.models import ordering_network, ordering_training, pocsnet_training
 from learned_schedulers.blocks.order.methods import GUESS
 from learned_schedulers.blocks.problems.problems import Problems
 from learned_schedulers.blocks.problems.token_blocks import Blocks, token_trie
 from learned_schedulers.blocks.processors import model
+from learned_schedulers.method_settings import MethodSettings, entry
 from tests.blocks import real
 from tests.blocks.methods import floors
 from tests.blocks.methods.machines import machine
@@ -33,20 +32,22 @@ from tests.blocks.models import imitated, made
 
 pytestmark = pytest.mark.slow
 
-VARIANTS: dict[str, Entry] = {  # every method, in every way that its settings tell apart
-    **{f"list_scheduling {name}": entry("list_scheduling", priority=name) for name in get_args(Priority)},
-    "haifa": entry("haifa"),
-    "haifa, one a cycle": entry("haifa", issue_rate=1),
-    "milp": entry("milp", nodes=20),
-    **{f"search {name}": entry("search", walk=name, evaluations=50) for name in get_args(Walk)},
-    "cp_sat": entry("cp_sat", evaluations=20, seconds=0.05),
-    "first_guess": entry("first_guess"),
-    "first_guess, improved": entry("first_guess", evaluations=50),
+VARIANTS: dict[str, MethodSettings] = {  # every method, in every way that its settings tell apart
+    **{f"list_scheduling {name}": entry("block", "list_scheduling", priority=name) for name in get_args(Priority)},
+    "haifa": entry("block", "haifa"),
+    "haifa, one a cycle": entry("block", "haifa", issue_rate=1),
+    "milp": entry("block", "milp", nodes=20),
+    **{f"search {name}": entry("block", "search", walk=name, evaluations=50) for name in get_args(Walk)},
+    "cp_sat": entry("block", "cp_sat", evaluations=20, seconds=0.05),
+    "first_guess": entry("block", "first_guess"),
+    "first_guess, improved": entry("block", "first_guess", evaluations=50),
 }
 _NAMED = {variant.method for variant in VARIANTS.values()}
-VARIANTS |= {name: entry(name) for name in methods() if name not in _NAMED}  # all others with their default settings
+VARIANTS |= {
+    name: entry("block", name) for name in methods() if name not in _NAMED
+}  # all others with their default settings
 EXACT = [name for name, variant in VARIANTS.items() if variant.method in ("search", "cp_sat")]
-ON_MACHINE = [name for name, variant in VARIANTS.items() if "machine" in variant.settings.needs] + ["milp"]
+ON_MACHINE = [name for name, variant in VARIANTS.items() if "machine" in variant.needs] + ["milp"]
 MAY_VIOLATE = ("hungarian",)
 SHORT = 9  # batches of blocks of at most 10 instructions
 SMALL = 6  # instructions of blocks whose legal orders are all tried
@@ -116,7 +117,7 @@ def solve(method_of: Callable[..., Method]) -> Solve:
 
     @cache
     def solved(variant: str) -> list[Solution]:
-        rng, allowed = np.random.default_rng(0), Budget.of(VARIANTS[variant].settings)
+        rng, allowed = np.random.default_rng(0), Budget.of(VARIANTS[variant])
         batches = BATCHES if variant != "milp" else BATCHES[:SHORT]  # HiGHS takes seconds for a long one
         return [method_of(variant, np.argsort(shown, 1)).solve(problems, rng, allowed) for shown, problems in batches]
 
@@ -154,7 +155,7 @@ def test_orders_are_legal_permutations(variant: str, solve: Solve) -> None:
 def test_the_same_seed_gives_the_same_orders(variant: str, solve: Solve, method_of: Callable[..., Method]) -> None:
     """On blocks of five instructions."""
     shown, problems = BATCHES[3]
-    allowed = Budget.of(VARIANTS[variant].settings)
+    allowed = Budget.of(VARIANTS[variant])
     first, again = (
         method_of(variant, np.argsort(shown, 1)).solve(problems, np.random.default_rng(7), allowed) for _ in range(2)
     )
@@ -186,7 +187,7 @@ def test_made_up_blocks_on_small_processors(variant: str, chip: object, method_o
         return
     method = method_of(variant, MADE_UP[0][0], machine=chip)
     for _, problems in MADE_UP:
-        solution = method.solve(problems, np.random.default_rng(0), Budget.of(VARIANTS[variant].settings))
+        solution = method.solve(problems, np.random.default_rng(0), Budget.of(VARIANTS[variant]))
         check(problems, solution)
         if "cycles" in solution.stats and problems.latencies.shape[1] <= SMALL:
             best = optima(model.costs(chip, problems.instructions), problems.precedes)
@@ -296,7 +297,7 @@ def test_blocks_that_the_machine_does_not_know_are_unsupported(variant: str, met
     without = (problems.instructions != row).all(1)
     assert 0 < without.sum() < len(without)
     method = method_of(variant, shown, machine=machine(CODES[row].hex(), codes=CODES))
-    allowed = Budget.of(VARIANTS[variant].settings)
+    allowed = Budget.of(VARIANTS[variant])
     solution = method.solve(problems, np.random.default_rng(0), allowed)
     check(problems, solution)
     np.testing.assert_array_equal(solution.status, np.where(without, OK, UNSUPPORTED))

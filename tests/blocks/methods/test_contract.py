@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from learned_schedulers.blocks import methods as schedulers
-from learned_schedulers.blocks.method_settings import RESOURCES, entry, settings_of
+from learned_schedulers.blocks.method_settings import CLASSES, RESOURCES, BlockMethodSettings
 from learned_schedulers.blocks.methods import Budget, Solution, make, methods
+from learned_schedulers.method_settings import entry, modules
 from pipeline.lab import chapters
 from pipeline.lab.wiring import ROOT, closure
 from tests.blocks.models import made
@@ -27,13 +28,12 @@ GENERIC = [
 
 def test_every_setting_has_a_default() -> None:
     for name in methods():
-        kind = settings_of(name)
-        assert kind.needs | kind.uses <= set(RESOURCES) and not kind.needs & kind.uses
-        assert kind() == entry(name).settings
+        settings = entry("block", name)
+        assert settings.needs | settings.uses <= set(RESOURCES) and not settings.needs & settings.uses
 
 
 def test_the_label_is_given_to_one_method_alone() -> None:
-    assert [name for name in methods() if "label" in settings_of(name).needs | settings_of(name).uses] == ["gcc"]
+    assert [name for name in methods() if "label" in entry("block", name).needs | entry("block", name).uses] == ["gcc"]
 
 
 def test_a_method_is_given_what_it_asks_for_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,24 +41,24 @@ def test_a_method_is_given_what_it_asks_for_and_nothing_else(monkeypatch: pytest
     monkeypatch.setattr(
         "learned_schedulers.blocks.methods.list_scheduling.make", lambda settings, **more: received.update(more)
     )
-    make(entry("list_scheduling"), dict.fromkeys(RESOURCES, 1))
+    make(entry("block", "list_scheduling"), dict.fromkeys(RESOURCES, 1))
     assert received == {"machine": 1}
 
 
 LEARNED = ("ordering", "shipped_imitator", "soft_permutation")
 
 
-@pytest.mark.parametrize("method", [name for name in methods() if settings_of(name).needs])
+@pytest.mark.parametrize("method", [name for name in methods() if entry("block", name).needs])
 def test_what_is_missing_is_named(method: str) -> None:
-    needs = sorted(settings_of(method).needs)
+    needs = sorted(entry("block", method).needs)
     with pytest.raises(ValueError, match=rf"'{method}' is not given what it needs: {needs[0]}"):
-        make(entry(method), {})
+        make(entry("block", method), {})
 
 
 def test_gccs_order_is_of_the_batch_that_it_was_told() -> None:
     blocks = made.blocks(6)
     shown = blocks.shown(blocks.input_order)
-    method = make(entry("gcc"), {"label": np.argsort(blocks.input_order, 1)})
+    method = make(entry("block", "gcc"), {"label": np.argsort(blocks.input_order, 1)})
     order = method.solve(shown, np.random.default_rng(0), Budget()).orders["none"].astype(np.int64)
     np.testing.assert_array_equal(np.take_along_axis(blocks.input_order, order, 1), np.tile(np.arange(5), (6, 1)))
     with pytest.raises(ValueError, match="make the method anew for each batch"):
@@ -66,8 +66,8 @@ def test_gccs_order_is_of_the_batch_that_it_was_told() -> None:
 
 
 def test_budgets_are_the_settings_of_the_same_names() -> None:
-    assert Budget.of(entry("cp_sat", evaluations=7, seconds=9.0).settings) == Budget(evaluations=7, seconds=9.0)
-    assert Budget.of(entry("random_legal").settings) == Budget()
+    assert Budget.of(entry("block", "cp_sat", evaluations=7, seconds=9.0)) == Budget(evaluations=7, seconds=9.0)
+    assert Budget.of(entry("block", "random_legal")) == Budget()
 
 
 def test_a_part_that_is_solved_is_put_back_in_its_place() -> None:
@@ -85,23 +85,27 @@ def sources(stage: str, *more: str) -> set[str]:
     return set(closure(chapters.stages()[stage], *more))
 
 
+def of(method: str) -> list[str]:
+    return modules("block", entry("block", method))
+
+
 @pytest.mark.parametrize("module", GENERIC)
 def test_what_all_methods_share_knows_none_of_them(module: str) -> None:
     """An added method, or an added setting, re-runs nothing else."""
-    modules = set(closure(module))
+    paths = set(closure(module))
     for name in methods():
-        assert f"learned_schedulers/blocks/methods/{name}.py" not in modules
+        assert f"learned_schedulers/blocks/methods/{name}.py" not in paths
 
 
 @pytest.mark.parametrize("method", [name for name in methods() if name not in LEARNED])
 def test_who_has_no_network_depends_on_none(method: str) -> None:
-    paths = sources("schedule", *entry(method).modules())
+    paths = sources("schedule", *of(method))
     assert f"learned_schedulers/blocks/methods/{method}.py" in paths
     assert not [path for path in paths if path.startswith(NETWORKS)]
 
 
 def test_an_edited_decoder_schedules_anew_and_trains_nothing() -> None:
-    training, scheduling = sources("train_ordering"), sources("schedule", *entry("ordering").modules())
+    training, scheduling = sources("train_ordering"), sources("schedule", *of("ordering"))
     shared = {f"{NETWORKS}{name}.py" for name in ("attention", "pointer", "ordering_network")}
     assert shared <= training & scheduling
     decoding = {f"{NETWORKS}decoders.py", f"{NETWORKS}beam.py"}
@@ -114,13 +118,13 @@ def test_of_pocsnets_decoders_a_training_knows_the_one_that_measures_it() -> Non
     training = sources("train")
     assert "learned_schedulers/operators/matching.py" in training
     assert not {f"learned_schedulers/operators/{name}.py" for name in ("greedy", "best_order", "decoding")} & training
-    scheduling = sources("schedule", *entry("soft_permutation").modules())
+    scheduling = sources("schedule", *of("soft_permutation"))
     assert {"learned_schedulers/operators/greedy.py", "learned_schedulers/operators/best_order.py"} <= scheduling
     assert not [path for path in training if "/methods/" in path]
 
 
 def test_a_scheduling_does_not_depend_on_the_loop_that_trained() -> None:
-    for more in (entry("ordering").modules(), entry("soft_permutation").modules()):
+    for more in (of("ordering"), of("soft_permutation")):
         assert not [path for path in sources("schedule", *more) if path.endswith("_training.py")]
 
 
@@ -135,14 +139,14 @@ def test_every_module_that_is_imported_by_name_is_declared() -> None:
     assert set(callers) == {"methods.py"}
 
 
+class AnyLegal(BlockMethodSettings):
+    first: bool = False
+
+
 METHOD = '''
 """A random legal order, by another name."""
 from learned_schedulers.blocks.dag.sampling import uniform
 from learned_schedulers.blocks.methods import Solution
-from learned_schedulers.blocks.method_settings import MethodSettings
-
-class Settings(MethodSettings):
-    first: bool = False
 
 class AnyLegal:
     def __init__(self, settings):
@@ -159,16 +163,15 @@ make = AnyLegal
 def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], object]:
     (tmp_path / "any_legal.py").write_text(METHOD)
     monkeypatch.setattr(schedulers, "__path__", [*schedulers.__path__, str(tmp_path)])
-    monkeypatch.setattr("learned_schedulers.blocks.method_settings.FOLDER", tmp_path)
+    monkeypatch.setitem(CLASSES, "any_legal", AnyLegal)
     return lambda: sys.modules.pop("learned_schedulers.blocks.methods.any_legal", None)
 
 
-def test_adding_a_method_is_adding_its_file(added: Callable[[], object]) -> None:
+def test_adding_a_method_is_adding_its_file_and_its_settings(added: Callable[[], object]) -> None:
     blocks = made.blocks(20, n=7)
     try:
-        assert "any_legal" in methods()
-        chosen = entry("any_legal", first=True)
-        assert chosen.flat()["first"] is True
+        chosen = entry("block", "any_legal", first=True)
+        assert chosen.model_dump()["first"] is True
         order = make(chosen, {}).solve(blocks.problems, np.random.default_rng(0), Budget()).orders["none"]
     finally:
         added()

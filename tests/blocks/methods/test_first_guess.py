@@ -201,7 +201,7 @@ def test_guesses_are_the_same_in_any_batch(tmp_path: Path) -> None:
     path = tmp_path / "guess.safetensors"
     guessing.save(weights, path)
     for evaluations, at_most in ((1, 0), (50, 0)):
-        method = first_guess.FirstGuess(first_guess.Settings(evaluations=evaluations), chip, path)
+        method = first_guess.FirstGuess(first_guess.Settings(method="first_guess", evaluations=evaluations), chip, path)
         solution = method.solve(problems, np.random.default_rng(0), Budget(evaluations=evaluations))
         timed = model.costs(chip, problems.instructions)
         cycles = model.makespans(timed, np.stack([order, solution.orders["none"]], axis=1))

@@ -95,7 +95,7 @@ def test_weighted_height_counts_cycles_of_the_machine() -> None:
 
 def test_weighted_height_needs_a_machine() -> None:
     with pytest.raises(ValueError, match="weighted_height is in cycles of a machine, and none is given"):
-        ListScheduling(ListSettings(priority="weighted_height"))
+        ListScheduling(ListSettings(method="list_scheduling", priority="weighted_height"))
 
 
 def haifa(block: Problems, **settings: object) -> list[int]:

@@ -17,7 +17,6 @@ from learned_schedulers.conformance.graphs import CHECKS, Candidate
 from learned_schedulers.graphs.devices import targets
 from learned_schedulers.graphs.devices.simulator import makespans, peaks
 from learned_schedulers.graphs.devices.targets import Target
-from learned_schedulers.graphs.method_settings import GraphMethodSettings, graph_entry
 from learned_schedulers.graphs.methods import OK, UNSUPPORTED, Budget, Method, Proposals, make, methods
 from learned_schedulers.graphs.methods.rules.keeping import keep
 from learned_schedulers.graphs.models.policy import save
@@ -25,35 +24,36 @@ from learned_schedulers.graphs.models.whole_graph.network import WholeGraph
 from learned_schedulers.graphs.models.whole_graph.network import save as save_whole_graph
 from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph as WholeGraphSettings
 from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.method_settings import MethodSettings, entry
 from tests.graphs.models import small_policies
 from tests.graphs.problems import drawn
 
 pytestmark = pytest.mark.slow
 
-VARIANTS: dict[str, GraphMethodSettings] = {  # every method with each of its kinds of settings
-    "annealing": graph_entry("annealing", evaluations=200),
-    "annealing on the target": graph_entry("annealing", evaluations=200, sees="target"),
-    "brkga": graph_entry("brkga", evaluations=100, population=20),
-    "brkga on the target": graph_entry("brkga", evaluations=100, population=20, sees="target"),
-    "cp_sat": graph_entry("cp_sat", seconds=0.1),
-    "randomised_search": graph_entry("randomised_search", evaluations=1200),
-    "gflownet": graph_entry("gflownet"),
-    "gflownet, drawn": graph_entry("gflownet", told="drawn", strengths=3, sigma_unit="mean_run_time", sigma=0.1),
-    "gflownet on the target": graph_entry("gflownet", told="target", model="by_start"),
-    "gflownet, every step": graph_entry("gflownet", model="every_step", most_operations=50),
-    "gflownet, every step by start": graph_entry("gflownet", model="every_step_by_start", most_operations=50),
-    "repaired": graph_entry("repaired", of={"method": "heft"}),
-    "decision_annealing": graph_entry("decision_annealing", evaluations=100),
-    "go": graph_entry("go", evaluations=60),
-    "go, separate": graph_entry("go", evaluations=60, tasks="separate", settings={"rounds": False, "samples": 10}),
-    "go, from another network": graph_entry("go", evaluations=60, model="whole_graph", learns=False),
-    "go, from an expert": graph_entry("go", evaluations=60, start="expert", tasks="priority"),
-    "hdp": graph_entry("hdp", evaluations=40, groups=8, width=16),
-    "node_by_node": graph_entry("node_by_node", evaluations=40),
-    "doppler": graph_entry("doppler", evaluations=40, imitations=2, width=8),
+VARIANTS: dict[str, MethodSettings] = {  # every method with each of its kinds of settings
+    "annealing": entry("graph", "annealing", evaluations=200),
+    "annealing on the target": entry("graph", "annealing", evaluations=200, sees="target"),
+    "brkga": entry("graph", "brkga", evaluations=100, population=20),
+    "brkga on the target": entry("graph", "brkga", evaluations=100, population=20, sees="target"),
+    "cp_sat": entry("graph", "cp_sat", seconds=0.1),
+    "randomised_search": entry("graph", "randomised_search", evaluations=1200),
+    "gflownet": entry("graph", "gflownet"),
+    "gflownet, drawn": entry("graph", "gflownet", told="drawn", strengths=3, sigma_unit="mean_run_time", sigma=0.1),
+    "gflownet on the target": entry("graph", "gflownet", told="target", model="by_start"),
+    "gflownet, every step": entry("graph", "gflownet", model="every_step", most_operations=50),
+    "gflownet, every step by start": entry("graph", "gflownet", model="every_step_by_start", most_operations=50),
+    "repaired": entry("graph", "repaired", of={"method": "heft"}),
+    "decision_annealing": entry("graph", "decision_annealing", evaluations=100),
+    "go": entry("graph", "go", evaluations=60),
+    "go, separate": entry("graph", "go", evaluations=60, tasks="separate", settings={"rounds": False, "samples": 10}),
+    "go, from another network": entry("graph", "go", evaluations=60, model="whole_graph", learns=False),
+    "go, from an expert": entry("graph", "go", evaluations=60, start="expert", tasks="priority"),
+    "hdp": entry("graph", "hdp", evaluations=40, groups=8, width=16),
+    "node_by_node": entry("graph", "node_by_node", evaluations=40),
+    "doppler": entry("graph", "doppler", evaluations=40, imitations=2, width=8),
 }
 _NAMED = {variant.method for variant in VARIANTS.values()}
-VARIANTS |= {name: graph_entry(name) for name in methods() if name not in _NAMED}  # with their default settings
+VARIANTS |= {name: entry("graph", name) for name in methods() if name not in _NAMED}  # with their default settings
 SMALL_ONLY = {"cp_sat", "gflownet, every step", "gflownet, every step by start"}  # at most 50 operations
 POLICIES: dict[str | None, dict[str, str]] = {  # settings of the networks above, by their names
     **{"gflownet": {}, "ppo": {}, "by_start": {"sequence": "by_start"}, "every_step": {"reads": "every_step"}},
@@ -90,7 +90,7 @@ def propose(variant: str, problem: Problem) -> Proposals:
 
 
 @cache
-def weights(settings: GraphMethodSettings) -> Path:
+def weights(settings: MethodSettings) -> Path:
     """An untrained network for the method, in a file."""
     path = Path(FOLDER.name) / f"{settings.network}.safetensors"
     if settings.method == "go":
@@ -208,6 +208,6 @@ def test_a_graph_that_fits_no_device_is_refused_with_the_reason(variant: str) ->
 
 def test_a_method_that_needs_the_target_says_so() -> None:
     with pytest.raises(ValueError, match="'heft' is not given what it needs: target"):
-        make(graph_entry("heft"))
+        make(entry("graph", "heft"))
     with pytest.raises(ValueError, match="'annealing' is not given what it needs: target"):
-        make(graph_entry("annealing", sees="target"))
+        make(entry("graph", "annealing", sees="target"))

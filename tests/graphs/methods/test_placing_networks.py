@@ -13,13 +13,13 @@ from learned_schedulers.graphs.devices import targets
 from learned_schedulers.graphs.devices.completion import Completion
 from learned_schedulers.graphs.devices.evaluation import Evaluated, evaluated
 from learned_schedulers.graphs.devices.targets import Target
-from learned_schedulers.graphs.method_settings import graph_entry
 from learned_schedulers.graphs.methods import UNSUPPORTED, Budget, Proposals, doppler, make, node_by_node
 from learned_schedulers.graphs.methods.hdp import Network, advantages
 from learned_schedulers.graphs.methods.hdp import Settings as HdpSettings
 from learned_schedulers.graphs.methods.rules.ordering import ordered
 from learned_schedulers.graphs.models.whole_graph.surroundings import Surroundings
 from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
+from learned_schedulers.method_settings import entry
 from tests.graphs.problems import drawn
 
 pytestmark = pytest.mark.slow
@@ -41,7 +41,7 @@ def chains(length: int, count: int = 2) -> Problem:
 
 
 def propose(problem: Problem, method: str, seed: int = 0, **keys: Any) -> Proposals:
-    settings = graph_entry(method, **keys)
+    settings = entry("graph", method, **keys)
     proxy = targets.proxy(problem).draws[0]
     instance = make(settings, {"target": Target((problem,))})
     return instance.propose(proxy, np.random.default_rng(seed), Budget.of(settings))

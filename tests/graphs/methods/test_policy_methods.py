@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from learned_schedulers.graphs.devices import targets
 from learned_schedulers.graphs.devices.targets import Target
-from learned_schedulers.graphs.method_settings import graph_entry
 from learned_schedulers.graphs.methods import UNSUPPORTED, Budget, Proposals, make
 from learned_schedulers.graphs.methods.gflownet import strengths_of
 from learned_schedulers.graphs.methods.rules import sampling
@@ -22,6 +21,7 @@ from learned_schedulers.graphs.models.conditions import PLAIN, Strengths, at_sta
 from learned_schedulers.graphs.models.policy import make as make_policy
 from learned_schedulers.graphs.models.policy import save
 from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
+from learned_schedulers.method_settings import entry
 from tests.graphs.models import small_policies
 from tests.graphs.problems import drawn
 
@@ -53,8 +53,8 @@ def conditions_told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Transfers, fl
 
 
 def propose(weights: Path, proposals: int = 60, target: Target | None = None, seed: int = 0, **keys: Any) -> Proposals:
-    entry = graph_entry(**{"method": "gflownet", **keys})
-    method = make(entry, {"weights": weights, "target": target})
+    settings = entry("graph", **{"method": "gflownet", **keys})
+    method = make(settings, {"weights": weights, "target": target})
     return method.propose(JOB, np.random.default_rng(seed), Budget(proposals))
 
 
@@ -89,7 +89,7 @@ def test_a_known_target_is_told(weights: Path, conditions_told: list[Any]) -> No
     assert transfers == slow.transfers and strengths == strengths_of(Target((slow,))) and size == 60
     assert proposals.stats["best"][-1] == Target((slow,)).seconds(proposals.orders, proposals.placements).min()
     with pytest.raises(ValueError, match="'gflownet' is not given what it needs: target"):
-        make(graph_entry("gflownet", told="target"), {"weights": weights})
+        make(entry("graph", "gflownet", told="target"), {"weights": weights})
 
 
 def test_a_low_temperature_gives_short_and_like_schedules(weights: Path) -> None:
@@ -154,9 +154,12 @@ def test_the_search_proposes_the_best_of_what_randomised_list_scheduling_draws(
 ) -> None:
     """A thousand at a time, from the same generator; equally good ones in the order of their draws."""
     job, noise = small_policies.problem(6, 20, 3, density=0.05), 0.3
-    search = make(graph_entry("randomised_search", evaluations=evaluations, noise=noise))
+    search = make(entry("graph", "randomised_search", evaluations=evaluations, noise=noise))
     proposed = search.propose(job, np.random.default_rng(4), Budget(proposals, evaluations))
-    control, rng = make(graph_entry("randomised_list", least_noise=noise, most_noise=noise)), np.random.default_rng(4)
+    control, rng = (
+        make(entry("graph", "randomised_list", least_noise=noise, most_noise=noise)),
+        np.random.default_rng(4),
+    )
     parts = [min(1000, evaluations - first) for first in range(0, evaluations, 1000)]
     drawings = [control.propose(job, rng, Budget(part)) for part in parts]
     orders, placements = (

@@ -18,16 +18,10 @@ from learned_schedulers.graphs.methods.fusing import fusion_of, make
 from learned_schedulers.graphs.models.fusing.fusing_search import best_default
 from learned_schedulers.graphs.models.fusing.fusing_training import train
 from learned_schedulers.graphs.models.fusing.numbers import GRAPH_NUMBERS, PLAN_NUMBERS, Fusible, plan_numbers
-from learned_schedulers.graphs.models.fusing.settings import (
-    Annealing,
-    FusionMethod,
-    FusionNetwork,
-    GoFusion,
-    GoJoint,
-    Rule,
-)
+from learned_schedulers.graphs.models.fusing.settings import Annealing, FusionNetwork, GoFusion, GoJoint, Rule
 from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph as Settings
 from learned_schedulers.graphs.problems.problem import Transfers
+from learned_schedulers.method_settings import MethodSettings
 from learned_schedulers.methods import Unsupported, names
 from tests.graphs.compilers.fusion_checks import CHECKS, Candidate
 from tests.graphs.compilers.made import BALANCED as RATES
@@ -37,7 +31,7 @@ from tests.graphs.compilers.made import drawn
 pytestmark = pytest.mark.slow
 
 SMALL = Settings(width=16, heads=2, segment=16, graph_layers=1, attention_layers=1, samples=5)
-METHODS: dict[str, FusionMethod] = {
+METHODS: dict[str, MethodSettings] = {
     "separate": Rule(method="separate"),
     "loop_fusion": Rule(method="loop_fusion"),
     "xla_2023": Rule(method="xla_2023"),
@@ -141,10 +135,10 @@ def test_a_search_of_places_is_no_worse_than_its_start() -> None:
 
 
 def test_every_method_is_here_and_one_that_places_needs_several_devices() -> None:
-    assert names("fusion") == sorted({settings.file for settings in METHODS.values()})
+    assert names("fusion") == sorted({settings.file or settings.method for settings in METHODS.values()})
     with pytest.raises(Unsupported, match="name a link as the target"):
         make(GoJoint(method="go_joint")).fuse(problems(1, 8)[0], np.random.default_rng(0))
-    with pytest.raises(ValueError, match="'go_fusion' is not given what it needs: weights"):
+    with pytest.raises(ValueError, match="'go' is not given what it needs: weights"):
         make(GoFusion(method="go", model="trained"))
 
 

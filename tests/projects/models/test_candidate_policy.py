@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from learned_schedulers.learning import weights
+from learned_schedulers.method_settings import entry
 from learned_schedulers.projects import judge
-from learned_schedulers.projects.method_settings import project_entry
 from learned_schedulers.projects.methods import UNSUPPORTED, Budget, best, make
 from learned_schedulers.projects.models.active import Shop
 from learned_schedulers.projects.models.candidate_network import CandidateNetwork, save
@@ -153,7 +153,7 @@ def test_the_method_draws_after_its_best_choices(tmp_path: Path) -> None:
     path = tmp_path / "weights.safetensors"
     save(network(), path)
     project = project_of(job_shop(np.random.default_rng(6), 8, 5))
-    method = make(project_entry("job_shop_policy"), {"weights": path})
+    method = make(entry("project", "job_shop_policy"), {"weights": path})
     makespans = [
         best(project, method.schedule(project, np.random.default_rng(0), Budget(count))).makespan
         for count in (1, 2, 60)
@@ -167,7 +167,7 @@ def test_a_project_that_is_no_job_shop_is_refused_with_the_reason(tmp_path: Path
     save(network(), path)
     chain = project_of(JobShop(np.zeros((1, 1), np.int32), np.ones((1, 1), np.int64)))
     project = Project(chain.durations, chain.offsets, chain.targets, chain.demands, chain.capacities)
-    schedule = make(project_entry("job_shop_policy"), {"weights": path}).schedule(
+    schedule = make(entry("project", "job_shop_policy"), {"weights": path}).schedule(
         project, np.random.default_rng(0), Budget(1)
     )
     assert schedule.status == UNSUPPORTED and "no job-shop" in schedule.message

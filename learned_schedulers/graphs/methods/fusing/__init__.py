@@ -14,7 +14,7 @@ from learned_schedulers.graphs.compilers.levels import levels_of
 from learned_schedulers.graphs.compilers.plan import NOT_WRITTEN, Plan, violations
 from learned_schedulers.graphs.devices.completion import OPEN, PLAIN
 from learned_schedulers.graphs.models.fusing.joint import Machine, Scheduled, schedule_of_plan
-from learned_schedulers.graphs.models.fusing.settings import FusionMethod
+from learned_schedulers.method_settings import MethodSettings
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Method(Protocol):
         ...
 
 
-def make(entry: FusionMethod, resources: Mapping[str, object] | None = None) -> Method:
-    """The method of an entry. `weights`: the file of its network. Raises ValueError if this is missing."""
-    method: Method = registry.make("fusion", entry.file or entry.method, entry, resources or {})
+def make(settings: MethodSettings, resources: Mapping[str, object] | None = None) -> Method:
+    """The method of these settings. `weights`: the file of its network. Raises ValueError if this is missing."""
+    method: Method = registry.make("fusion", settings, resources or {})
     return method
 
 

@@ -2,79 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, Field, SerializeAsAny
 
-from learned_schedulers import method_files, outside_methods
 from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph
+from learned_schedulers.method_settings import MethodSettings, parser
 from learned_schedulers.section import Positive, Section
 
-
-class FusionMethod(Section):
-    """Settings of one method, and the resources that it requests.
-
-    A method whose settings have `evaluations`, a number, makes at most so many: of plans whose cost it computes.
-    """
-
-    method: str  # of one entry of the file, or another package's method (outside_methods.py)
-    file: ClassVar[str] = ""  # of graphs/methods/fusing; none: another package's method
-    uses: ClassVar[frozenset[str]] = frozenset()
-    draws: ClassVar[bool] = True  # whether its plans differ by seed
-
-    @property
-    def network(self) -> str | None:
-        """The trained network that it loads, by its name in `models` of the experiment."""
-        return getattr(self, "model", None)
-
-    @property
-    def needs(self) -> frozenset[str]:
-        """Resources beside its settings: the weights of its network."""
-        return frozenset() if self.network is None else frozenset({"weights"})
-
-    def modules(self) -> list[str]:
-        """Modules that are imported by name for this entry."""
-        return [f"learned_schedulers.graphs.methods.fusing.{self.file}"]
+BASE = MethodSettings
+FusionEntry = Annotated[SerializeAsAny[MethodSettings], BeforeValidator(parser("fusion"))]
 
 
-class Rule(FusionMethod):
+class Rule(MethodSettings):
     """A published rule, no fusion at all, or the best of all plans of a small graph."""
 
-    method: Literal["separate", "loop_fusion", "xla_2023", "priority_fusion", "optimum"]
     file: ClassVar[str] = "rule"
-    draws: ClassVar[bool] = False
+    draws: ClassVar = False
 
 
-class Annealing(FusionMethod):
+class Annealing(MethodSettings):
     """Random changes of levels, accepted as in simulated annealing; at temperature 0 no change to a worse plan."""
 
-    method: Literal["annealing"]
     file: ClassVar[str] = "fusion_annealing"
+    title: ClassVar[str] = "Annealing of levels"
     evaluations: Positive = 1000  # plans whose cost is computed
     hot: Annotated[float, Field(ge=0)] = 3e-3  # temperatures at the begin and the end, of the start's cost
     cold: Annotated[float, Field(ge=0)] = 3e-5
 
 
-class GoFusion(FusionMethod):
+class GoFusion(MethodSettings):
     """GO's head for fusion: a network gives the probabilities of changes of levels."""
 
-    method: Literal["go"]
     file: ClassVar[str] = "go_fusion"
+    title: ClassVar[str] = "GO's fusion"
     evaluations: Positive = 1000
     model: str | None = None  # a network that was trained on other graphs; none: it starts untrained
     learns: bool = True  # from its own evaluations
     settings: WholeGraph = WholeGraph()
 
-    @property
-    def network(self) -> str | None:
-        return self.model
 
-
-class GoJoint(FusionMethod):
+class GoJoint(MethodSettings):
     """GO on fusion, placement and priority of one graph on several devices."""
 
-    method: Literal["go_joint"]
-    file: ClassVar[str] = "go_joint"
+    title: ClassVar[str] = "GO, all three tasks together"
     evaluations: Positive = 1000
     tasks: Literal["together", "separate", "placement"] = "together"
     fusing: Annotated[float, Field(ge=0, le=1)] = 0.5  # share of decisions that change the plan, if tasks is `together`
@@ -82,25 +53,12 @@ class GoJoint(FusionMethod):
     settings: WholeGraph = WholeGraph()
 
 
-FusionEntry = Annotated[Rule | Annealing | GoFusion | GoJoint, Field(discriminator="method")]
-
-
-def fusion_entry(method: str, **keys: Any) -> FusionMethod:
-    """An entry from its keys, of our methods or of another package's. Raises ValueError that names what is wrong."""
-    settings: Any = FusionEntry
-    if outside_methods.is_outside(method):
-        settings = outside_methods.settings_class(outside_methods.load(method), FusionMethod)
-    try:
-        entry: FusionMethod = TypeAdapter(settings).validate_python({"method": method, **keys})
-    except ValidationError as error:
-        raise ValueError(f"the method {method!r} of fusion: {method_files.faults(error)}") from error
-    return entry
-
-
-def allowing(entry: FusionMethod, evaluations: int) -> FusionMethod:
-    """The same settings with so many evaluations, if they have this setting."""
-    limited = "evaluations" in type(entry).model_fields
-    return entry.model_copy(update={"evaluations": evaluations}) if limited else entry
+CLASSES: dict[str, type[MethodSettings]] = {
+    **dict.fromkeys(("separate", "loop_fusion", "xla_2023", "priority_fusion", "optimum"), Rule),
+    "annealing": Annealing,
+    "go": GoFusion,
+    "go_joint": GoJoint,
+}
 
 
 class FusionSet(Section):
