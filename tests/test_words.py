@@ -18,7 +18,7 @@ VAGUE = {
 
 FIXED = {  # names that files outside of the code have: weights, parameters
     "learned_schedulers/blocks/models/pointer.py": "seen",
-    "learned_schedulers/graphs/methods/gflownet.py": "told",
+    "learned_schedulers/graphs/method_settings.py": "told",
 }
 
 

@@ -62,8 +62,9 @@ def _titles() -> dict[str, str]:
 
 def label(method: str) -> str:
     """A method's or model's name in the paper's form: `popocs_20` -> `POPOCS @20`, `heft_long` -> `HEFT, long`."""
-    if (known := declared_names().get(method) or _titles().get(method)) is not None:
-        return known
+    titles = _titles() | declared_names()
+    if method in titles:
+        return titles[method]
     for suffix, text in _SUFFIXES.items():
         if method.endswith(suffix):
             return label(method.removesuffix(suffix)) + text

@@ -99,7 +99,7 @@ def test_weighted_height_needs_a_machine() -> None:
 
 
 def haifa(block: Problems, **settings: object) -> list[int]:
-    method = Haifa(HaifaSettings.model_validate(settings))
+    method = Haifa(HaifaSettings.model_validate({"method": "haifa", **settings}))
     order: list[int] = method.solve(block, np.random.default_rng(0), Budget()).orders["none"][0].tolist()
     return order
 
