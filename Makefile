@@ -70,7 +70,7 @@ record: $(READY) ## after Snakemake: let DVC version what was made
 
 .PHONY: adopt
 adopt: $(READY) unlock ## after DVC (pull, checkout, repro, exp): tell Snakemake that the files are up to date
-	@dvc status -q || { dvc status; echo "error: these files are not those of dvc.lock: dvc repro (or dvc checkout) first" >&2; exit 1; }
+	@dvc status -q || { dvc status; echo "error: these files are not those of dvc.lock. dvc repro makes them; dvc checkout --force puts those of dvc.lock there, and where the cache lacks them (Is your cache up to date?) make reproduce makes them" >&2; exit 1; }
 	python -m pipeline.lab.checksums
 	snakemake --touch --forceall --quiet all
 

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from functools import cache
 from glob import glob
 from pathlib import Path
 from shlex import quote
@@ -19,7 +20,7 @@ from pipeline.lab.config.files import complete
 from pipeline.lab.config.params import Params, validate
 from learned_schedulers.blocks.models.pocsnet_settings import Training
 from pipeline.lab.places import path, place
-from pipeline.lab.recovery import guard
+from pipeline.lab.recovery import lock_dvc_out, refuse_foreign
 from pipeline.lab.wiring import closure
 
 config = resolve(complete(config, Path(workflow.basedir, "params.yaml")))
@@ -29,9 +30,6 @@ NO_FLAGS = ("src", "files", "options")  # inputs that a stage needs on disk and 
 
 # Every job is one process on one core, in this Python; the logs show its progress while it runs.
 shell.prefix(f"set -euo pipefail; export OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 PATH={quote(str(Path(sys.executable).parent))}:$PATH; ")
-
-if workflow.is_main_process:  # a job on another machine begins while the files of others have no record yet
-    guard(sys.argv)
 
 with open(os.path.join(workflow.basedir, "pipeline/lab/rules/resources.csv"), newline="") as lines:
     DECLARED = {line["rule"]: line for line in csv.DictReader(lines)}
@@ -102,9 +100,25 @@ def flags(values):
     return " ".join(words)
 
 
+files_are_its_own = cache(refuse_foreign)  # asked for every job
+
+
+def made_here(wildcards):
+    """No further input; it refuses to run jobs beside files that another program has put in place.
+
+    What only reads, as `-n` and `--dag`, may look at any files; with --forceall (DVC) Snakemake trusts no record anyway.
+    A job on another machine begins while the files of others have no record yet.
+    """
+    reads = workflow.executor_plugin is None or workflow.dryrun or workflow.touch
+    if not reads and not workflow.dag_settings.forceall and workflow.is_main_process:
+        files_are_its_own()
+    return []
+
+
 def complete(rules):
-    """Give each rule that runs a stage its param `options`, unless it has its own, and resources."""
+    """Give each rule its check of files, and one that runs a stage its param `options`, unless it has its own, and resources."""
     for stage_rule in rules:
+        stage_rule.set_input(made_here)
         if not stage_rule.shellcmd:
             continue
         if "options" not in stage_rule.params.keys():
