@@ -82,6 +82,11 @@ unlock: $(READY) ## after kill -9: stop what is left of the run and clear its lo
 dvc.yaml: $(READY)
 	python -m pipeline.lab.dvcfile
 
+profiles/conda.yaml: constraints.txt
+	@{ echo "# \`make profiles/conda.yaml\` derives it from constraints.txt; for \`snakemake --sdm conda\` alone (docs/cluster.md)."; \
+		printf '%s\n' 'channels: [conda-forge, nodefaults]' 'dependencies:' '- python=3.11' '- pip' '- pip:'; \
+		sed -n 's/^[^#].*==.*/  - &/p' constraints.txt; } > $@
+
 .PHONY: clean
 clean: ## remove all made data and runs; keeps .venv, downloads (.cache/artifacts), reports and DVC's cache
 	rm -rf data logs benchmarks/rules .cache/checkpoints .cache/checksums .snakemake mlflow.db* mlruns mlartifacts dvc_plots

@@ -1,4 +1,8 @@
-"""What the rules share: the parameters, how a stage is called, and which files a job reads."""
+"""What the rules share: the parameters, how a stage is called, and which files a job reads.
+
+`snakemake --lint` asks for functions in modules of their own. A chapter's rules and the functions that choose their files
+stand in one file, so that a chapter is one folder; nothing else is reported.
+"""
 
 import csv
 import json
@@ -10,6 +14,8 @@ from glob import glob
 from pathlib import Path
 from shlex import quote
 from typing import NamedTuple, get_args
+
+from snakemake.settings.types import DeploymentMethod
 
 from pipeline.lab import chapters
 from pipeline.lab.checksums import verify_all
@@ -29,7 +35,9 @@ config |= {name: P.model_dump(mode="json", include={name})[name] for name in ("d
 NO_FLAGS = ("src", "files", "options")  # inputs that a stage needs on disk and not as options
 
 # Every job is one process on one core, in this Python; the logs show its progress while it runs.
-shell.prefix(f"set -euo pipefail; export OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 PATH={quote(str(Path(sys.executable).parent))}:$PATH; ")
+HERE = f"PATH={quote(str(Path(sys.executable).parent))}:$PATH"
+IN_CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method  # --sdm conda: its Python instead
+shell.prefix(f"set -euo pipefail; export OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 {'' if IN_CONDA else HERE}; ")
 
 with open(os.path.join(workflow.basedir, "pipeline/lab/rules/resources.csv"), newline="") as lines:
     DECLARED = {line["rule"]: line for line in csv.DictReader(lines)}
@@ -121,6 +129,7 @@ def complete(rules):
         stage_rule.set_input(made_here)
         if not stage_rule.shellcmd:
             continue
+        stage_rule.conda_env = os.path.join(workflow.basedir, "profiles/conda.yaml")
         if "options" not in stage_rule.params.keys():
             stage_rule.set_params(options=options)
         chosen = workflow.resource_settings.overwrite_resources.get(stage_rule.name, {})  # --set-resources wins
