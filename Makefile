@@ -70,7 +70,7 @@ record: $(READY) ## after Snakemake: let DVC version what was made
 
 .PHONY: adopt
 adopt: $(READY) unlock ## after DVC (pull, checkout, repro, exp): tell Snakemake that the files are up to date
-	@dvc status -q || { dvc status; echo "error: these files are not those of dvc.lock: dvc repro (or dvc checkout) first" >&2; exit 1; }
+	@dvc status -q || { dvc status; echo "error: these files are not those of dvc.lock. dvc repro makes them; dvc checkout --force puts those of dvc.lock there, and where the cache lacks them (Is your cache up to date?) make reproduce makes them" >&2; exit 1; }
 	python -m pipeline.lab.checksums
 	snakemake --touch --forceall --quiet all
 
@@ -81,6 +81,11 @@ unlock: $(READY) ## after kill -9: stop what is left of the run and clear its lo
 .PHONY: dvc.yaml
 dvc.yaml: $(READY)
 	python -m pipeline.lab.dvcfile
+
+profiles/conda.yaml: constraints.txt
+	@{ echo "# \`make profiles/conda.yaml\` derives it from constraints.txt; for \`snakemake --sdm conda\` alone (docs/cluster.md)."; \
+		printf '%s\n' 'channels: [conda-forge, nodefaults]' 'dependencies:' '- python=3.11' '- pip' '- pip:'; \
+		sed -n 's/^[^#].*==.*/  - &/p' constraints.txt; } > $@
 
 .PHONY: clean
 clean: ## remove all made data and runs; keeps .venv, downloads (.cache/artifacts), reports and DVC's cache

@@ -17,6 +17,10 @@ localrules:
     track,
 
 
+onstart:
+    lock_dvc_out()
+
+
 onsuccess:
     verify_all()  # a file that was damaged after its last reader had run
 

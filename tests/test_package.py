@@ -12,6 +12,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from learned_schedulers.command.main import app
@@ -61,3 +62,9 @@ def test_one_version_everywhere() -> None:
     citation = (ROOT / "CITATION.cff").read_text()
     assert re.findall(r"^ *version: (.*)$", citation, re.MULTILINE) == [VERSION] * 2
     assert re.findall(r"^## (\d\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[0] == VERSION
+
+
+def test_the_environment_of_conda_has_the_same_versions() -> None:
+    exact = {line for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line}
+    *_, by_pip = yaml.safe_load((ROOT / "profiles/conda.yaml").read_text())["dependencies"]
+    assert set(by_pip["pip"]) == exact

@@ -6,11 +6,17 @@ import subprocess
 import sys
 import time
 from base64 import urlsafe_b64encode
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+from dvc.fs import localfs
+from dvc.lock import LockError
+from dvc.rwlock import rwlock
 
-from pipeline.lab.recovery import ForeignFilesError, foreign, guard, recover
+from pipeline.lab.recovery import ForeignFilesError, foreign, lock_dvc_out, recover, refuse_foreign
+
+ROOT = Path(__file__).parents[1]
 
 
 def record(kind: str, output: str, content: object) -> None:
@@ -46,13 +52,29 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_snakemake_made_is_its_own_and_what_dvc_put_there_is_not(name: str) -> None:
     make(name)
     assert foreign() == []
-    guard(["snakemake"])
+    refuse_foreign()
     os.utime(name, (1, 1))
     assert foreign() == [name]
     with pytest.raises(ForeignFilesError, match="make adopt"):
-        guard(["/venv/bin/snakemake", "-n"])
-    guard(["/venv/bin/snakemake", "--touch", "--forceall"])
-    guard(["pipeline/lab/dvcfile.py"])
+        refuse_foreign()
+
+
+def test_while_snakemake_writes_dvc_does_not_and_the_other_way_round(folder: Path) -> None:
+    (folder / ".dvc").mkdir()
+    lock_dvc_out()
+    with pytest.raises(LockError, match="snakemake"), dvc_writes(folder / "data/sets"):
+        pass
+    with dvc_writes(folder / "docs"):  # not ours
+        pass
+    program = "from pipeline.lab.recovery import lock_dvc_out; lock_dvc_out()"
+    here = {**os.environ, "PYTHONPATH": str(ROOT)}
+    assert b"is busy" in subprocess.run([sys.executable, "-c", program], capture_output=True, env=here).stderr
+    subprocess.run([sys.executable, "-c", program], check=True, env=here | {"DVC_STAGE": "dags"})  # DVC runs it
+
+
+def dvc_writes(path: Path) -> AbstractContextManager[None]:
+    lock: AbstractContextManager[None] = rwlock(str(Path(".dvc/tmp")), localfs, "dvc repro", [], [str(path)], False)
+    return lock
 
 
 def test_other_files_are_let_alone() -> None:

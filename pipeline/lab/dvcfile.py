@@ -11,6 +11,8 @@ parameters have changed.
 
 from __future__ import annotations
 
+import logging
+import os
 import sys
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -20,7 +22,8 @@ from pathlib import Path
 import yaml
 from snakemake.api import SnakemakeApi
 from snakemake.settings.enums import Quietness
-from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings
+from snakemake.settings.types import ConfigSettings, DAGSettings, ExecutionSettings, OutputSettings, ResourceSettings
+from snakemake_interface_logger_plugins.common import LogEvent
 
 from learned_schedulers.files import replacing
 from pipeline.lab import checksums
@@ -31,6 +34,7 @@ _HEADER = "# Derived from the Snakefile by `make dvc.yaml`; do not edit. tests/t
 _ITEM = "${item}"
 _CODE = ("learned_schedulers", "pipeline")  # folders of the source files
 _RECIPES = "data/recipes"
+_METRICS = "reports/metrics.json"
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,7 @@ class Files:
 
 
 def rules(params: Path = Path("params.yaml")) -> dict[str, Files]:
-    """Inputs, outputs and recipes of every rule, from Snakemake's own DAG for these parameters.
+    """Inputs, outputs and recipes of every rule, from a dry run of Snakemake with these parameters.
 
     Raises Snakemake's errors if the Snakefile or params.yaml is not valid.
     """
@@ -113,21 +117,33 @@ def rules(params: Path = Path("params.yaml")) -> dict[str, Files]:
         for name, stage in STAGES.items()
         for suffix in ([f"_{experiment}" for experiment in getattr(report, stage.each)] if stage.each else [""])
     ]
-    files_of: dict[str, Files] = {}
+    jobs = _Jobs()
+    settings = ConfigSettings(configfiles=[params])
     with SnakemakeApi(OutputSettings(quiet={Quietness.ALL})) as api:
-        workflow_api = api.workflow(
-            ResourceSettings(), ConfigSettings(configfiles=[params]), snakefile=Path("Snakefile")
-        )
-        workflow_api.dag(DAGSettings(targets=targets, forceall=True))
-        # No command lists all inputs of missing files, so build the DAG as `--dag` does.
-        workflow = workflow_api._workflow
-        workflow._prepare_dag(forceall=True, ignore_incomplete=True, lock_warn_only=True)
-        workflow._build_dag()
-        for job in workflow.dag.jobs:
-            experiment = job.wildcards_dict.get("experiment", "")
-            files = files_of.setdefault(job.rule.name, Files())
-            files.add(list(map(str, job.input)), list(map(str, job.output)), job.shellcmd or "", experiment)
-    return files_of
+        workflow = api.workflow(ResourceSettings(), settings, snakefile=Path("Snakefile"))
+        dag = workflow.dag(DAGSettings(targets=targets, forceall=True))
+        log = logging.getLogger("snakemake.logging")
+        log.addHandler(jobs)
+        try:
+            dag.execute_workflow("dryrun", execution_settings=ExecutionSettings(ignore_incomplete=True))
+        finally:
+            log.removeHandler(jobs)
+    return jobs.files_of
+
+
+class _Jobs(logging.Handler):
+    """Collects the jobs of a dry run, each from the event in which Snakemake announces it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.files_of: dict[str, Files] = {}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        job = vars(record)
+        if job.get("event") is LogEvent.JOB_INFO:
+            files = self.files_of.setdefault(job["rule_name"], Files())
+            experiment = job["wildcards"].get("experiment", "")
+            files.add(job["input"], job["output"], job["shellcmd"] or "", experiment)
 
 
 def dvcfile(files_of: dict[str, Files], experiments: list[str]) -> dict[str, object]:
@@ -149,10 +165,10 @@ def dvcfile(files_of: dict[str, Files], experiments: list[str]) -> dict[str, obj
         entry: dict[str, object] = {
             "cmd": f"snakemake --forceall --allowed-rules {target} {' '.join(stage.rules)} -- {target}",
             "deps": [f"{_RECIPES}/{target.removeprefix('all_')}.txt", *sorted(inputs - outputs)],
-            "outs": _outs(outputs - {"reports/metrics.json"}),
+            "outs": _outs(outputs - {_METRICS}),
         }
-        if "reports/metrics.json" in outputs:
-            entry["metrics"] = _outs({"reports/metrics.json"})
+        if _METRICS in outputs:
+            entry["metrics"] = _outs({_METRICS})
         stages[name] = {"foreach": f"${{report.{stage.each}}}", "do": entry} if stage.each else entry
     return {
         "stages": stages,
@@ -189,9 +205,17 @@ def recipes(files_of: dict[str, Files], report: Report) -> dict[str, str]:
 
 
 def write_recipes() -> None:
-    """Write the recipes for this repository as it is."""
-    for name, text in recipes(rules(), load().report).items():
-        path = Path(_RECIPES, f"{name}.txt")
+    """Write the recipes for this repository as it is.
+
+    In a trial (`dvc exp run`) that changes one of them, the metrics go until their stage has computed them anew: a
+    trial that ends before shows none, rather than those of the last commit.
+    """
+    texts = {Path(_RECIPES, f"{name}.txt"): text for name, text in recipes(rules(), load().report).items()}
+    if "DVC_EXP_NAME" in os.environ and any(
+        not path.exists() or path.read_text() != text for path, text in texts.items()
+    ):
+        Path(_METRICS).unlink(missing_ok=True)
+    for path, text in texts.items():
         with replacing(path) as temporary:
             temporary.write_text(text)
         checksums.record(path)

@@ -1,15 +1,18 @@
-"""Keep Snakemake's record true: after a killed run, and after DVC replaced files.
+"""Keep Snakemake's record true: after a killed run, after DVC replaced files, and beside a DVC that would.
 
 `python -m pipeline.lab.recovery` stops the jobs of a killed run and removes its lock (`make reproduce`, `make unlock`).
 """
 
 from __future__ import annotations
 
+import atexit
 import json
+import os
 import shutil
 import sys
 from base64 import urlsafe_b64decode
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import psutil
@@ -53,14 +56,8 @@ def foreign() -> list[str]:
     return sorted(outputs)
 
 
-def guard(command: list[str]) -> None:
-    """Raise ForeignFilesError, with the remedy, if Snakemake did not make the files under data/.
-
-    `command` is the command line. With --forceall, as DVC and `make adopt` use it, Snakemake trusts no record anyway;
-    and a program that only builds the DAG (dvcfile.py) writes no output.
-    """
-    if "snakemake" not in command[0] or {"--forceall", "-F"} & set(command):
-        return
+def refuse_foreign() -> None:
+    """Raise ForeignFilesError, with the remedy, if Snakemake did not make the files under data/."""
     if outputs := foreign():
         some = ", ".join(outputs[:3]) + (f" and {len(outputs) - 3} more" if len(outputs) > 3 else "")
         raise ForeignFilesError(
@@ -68,6 +65,26 @@ def guard(command: list[str]) -> None:
             "`make adopt` lets DVC check the files and tells Snakemake that they are up to date; "
             "or delete them, and the next run makes them anew."
         )
+
+
+def lock_dvc_out() -> None:
+    """Until this process ends, DVC refuses to write data/ and reports/, by its own locks of files.
+
+    `dvc repro` deletes the outputs of a stage before the stage begins, where Snakemake's own lock is not asked. Where
+    DVC itself runs Snakemake, it holds these locks. Raises dvc.lock.LockError, which names the process, if DVC works
+    there now.
+    """
+    if "DVC_STAGE" in os.environ or not Path(".dvc").exists():
+        return
+    from dvc.fs import localfs  # it takes a second: not where no job runs
+    from dvc.rwlock import rwlock
+
+    folder = Path(".dvc/tmp").absolute()
+    folder.mkdir(exist_ok=True)
+    written = [str(Path(name).absolute()) for name in ("data", "reports")]
+    lock = ExitStack()
+    lock.enter_context(rwlock(str(folder), localfs, "snakemake", read=[], write=written, hardlink=False))
+    atexit.register(lock.close)
 
 
 def _is_snakemake(process: psutil.Process) -> bool:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable, Mapping
 from typing import Any
 
 import pandas as pd
 
+from pipeline.lab.page.names import label
+
+Metrics = dict[str, dict[str, dict[str, float]]]  # experiment -> method -> metric -> value
 FLOAT_FORMAT = "%.6g"
 
-# `dvc metrics show` lists these metrics over all seeds, of the sets _SETS.
 MAIN_METRICS = [
     "exact_match",
     "exact_match_multi_order",
@@ -20,7 +21,9 @@ MAIN_METRICS = [
     "valid_share",
     "cycles",
 ]
-_SETS = ["test_5", "test_5_paper"]
+# What `dvc metrics` lists: metrics, each with the baseline that it is compared with; all others stand in results.csv.
+_FOR_PEOPLE = {"exact_match": "none", "cycles": "none", "makespan": "list_scheduling"}
+_DECODERS = ("none", "hungarian", "best")  # of these a method has one
 
 
 def merge(fresh: pd.DataFrame, published: pd.DataFrame, beside: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -72,14 +75,21 @@ def name(row: Mapping[Hashable, Any], *columns: str) -> str:
     return ".".join([*(row[column] for column in columns), row["metric"], *words])
 
 
-def metrics_json(results: pd.DataFrame) -> str:
-    """experiment -> set -> method -> decoder -> metric -> aggregate value, for `dvc metrics`."""
-    tree: dict = {}
-    rows = main(results)
-    rows = rows[(rows["seed"] == "all") & rows["set"].isin(_SETS)]
-    for row in rows.to_dict("records"):
-        branch = tree
-        for column in ("experiment", "set", "method", "decoder"):
-            branch = branch.setdefault(row[column], {})
-        branch[name(row)] = rounded(row["value"])
-    return json.dumps(tree, indent=1, sort_keys=True) + "\n"
+def metrics_of(fresh: pd.DataFrame) -> Metrics:
+    """experiment -> method, as the report names it -> metric -> value over all seeds, for `dvc metrics`.
+
+    `fresh`: results of this run. Of each experiment, the first set, dependencies and target by their names count.
+    """
+    tree: Metrics = {}
+    baselines = fresh["metric"].map(_FOR_PEOPLE)
+    whole = (fresh["seed"] == "all") & (fresh["lengths"] == "all") & (fresh["iterations"] == "none")
+    chosen = fresh[whole & (fresh["baseline"] == baselines) & fresh["decoder"].isin(_DECODERS)].dropna(subset=["value"])
+    for experiment, rows in chosen.groupby("experiment"):
+        for column in ("set", "dependencies", "target"):
+            rows = rows[rows[column] == rows[column].min()]
+        methods = tree.setdefault(str(experiment), {})
+        for row in rows.to_dict("records"):
+            methods.setdefault(label(row["method"]), {})[name(row | {"comparison": "value", "baseline": "none"})] = (
+                rounded(row["value"])
+            )
+    return tree

@@ -138,7 +138,13 @@ def test_what_is_published_answers_them(tmp_path: Path) -> None:
     folders = sorted((ROOT / "reports/published").iterdir())
     quick = published.load((ROOT / "reports/published").iterdir()).tables["results"].query("experiment == 'paper'")
     tables.write(quick.assign(experiment="quick"), RESULTS, tmp_path / "quick.parquet")
-    stage.main(tmp_path / "claims.csv", ROOT / "reports/behaviour.json", [tmp_path / "quick.parquet"], folders)
+    stage.main(
+        tmp_path / "claims.csv",
+        tmp_path / "metrics.json",
+        ROOT / "reports/behaviour.json",
+        [tmp_path / "quick.parquet"],
+        folders,
+    )
     answers = pd.read_csv(tmp_path / "claims.csv").set_index("claim")
     experiment = {claim.name: claim.row["experiment"] for claim in claims.declared()}
     published_now = {*published.load(folders).tables["results"]["experiment"]}
@@ -165,7 +171,13 @@ def test_experiments_to_which_the_code_gives_other_numbers_are_counted(
     published.write(tmp_path / "trials", frames, {}, {"dags/full": "1"})
     published.write(tmp_path / "speed", frames, {}, {})  # measured
     Path("behaviour.json").write_text(json.dumps({"tables": {"dags/full": digest}}))
-    stage.main(tmp_path / "claims.csv", Path("behaviour.json"), [], [tmp_path / "trials", tmp_path / "speed"])
+    stage.main(
+        tmp_path / "claims.csv",
+        tmp_path / "metrics.json",
+        Path("behaviour.json"),
+        [],
+        [tmp_path / "trials", tmp_path / "speed"],
+    )
     claim = pd.read_csv(tmp_path / "claims.csv").set_index("claim").loc["experiments_changed_since"]
     assert (claim["value"], claim["holds"]) == (changed, "yes")
 

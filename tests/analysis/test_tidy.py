@@ -1,5 +1,4 @@
 import io
-import json
 
 import pandas as pd
 import pytest
@@ -41,9 +40,12 @@ def test_order_of_rows_does_not_matter() -> None:
     assert tidy.csv(tidy.merge(results(), nothing)) == tidy.csv(tidy.merge(shuffled, nothing))
 
 
-def test_metrics_tree_holds_aggregates_as_the_csv_shows_them() -> None:
-    tree = json.loads(tidy.metrics_json(results()))
-    assert tree == {"quick": {"test_5": {"popocs_20": {"hungarian": {"exact_match": 0.123457, "cycles.atom": 9.0}}}}}
+def test_metrics_for_people_are_the_main_numbers_as_the_csv_shows_them() -> None:
+    tree = tidy.metrics_of(results())
+    assert tree == {"quick": {"POPOCS @20": {"exact_match": 0.5}}}  # of the first set
+    of_one_set = results()[results()["set"] == "test_5"]
+    tree = tidy.metrics_of(of_one_set)
+    assert tree == {"quick": {"POPOCS @20": {"exact_match": 0.123457, "cycles.atom": 9.0}}}
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,6 @@ def test_results_csv_has_the_agreed_columns_and_every_row(written: dict[str, byt
     old = published.load([PUBLISHED / "schedulers"]).tables["results"]
     mine = rows[rows["experiment"] == "schedulers"]
     np.testing.assert_array_equal(sorted(mine["value"]), sorted(old["value"]))  # published digits survive
-    assert json.loads(written["metrics.json"])["quick"]["test_5"]["gcc"]["none"]["exact_match"] == tidy.rounded(1.0)
 
 
 def test_same_tables_same_bytes(written: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +140,7 @@ def test_same_tables_same_bytes(written: dict[str, bytes], tmp_path: Path, monke
     tree(tmp_path / "data")
     again = run(tmp_path, tmp_path / "out", [PUBLISHED / "ingest", PUBLISHED / "schedulers"])
     pages = [name for name in again if name.endswith((".md", ".csv", ".json")) and name != "index.md"]  # it has claims
-    assert len(pages) == 21 and all(written[name] == again[name] for name in pages)
+    assert len(pages) == 20 and all(written[name] == again[name] for name in pages)
 
 
 def test_a_damaged_published_file_is_named(tmp_path: Path) -> None:
@@ -167,7 +166,7 @@ def test_examples_of_several_experiments_are_told_apart(tmp_path: Path, monkeypa
 
 def test_published_numbers_alone_make_claims_and_pages(tmp_path: Path) -> None:
     folder = ROOT / "reports/published/placement_few"
-    claims.main(tmp_path / "claims.csv", ROOT / "reports/behaviour.json", folders=[folder])
+    claims.main(tmp_path / "claims.csv", tmp_path / "metrics.json", ROOT / "reports/behaviour.json", folders=[folder])
     report.main(ROOT / "reports/behaviour.json", out=tmp_path, published=[folder], claims=tmp_path / "claims.csv")
     (row,) = pd.read_csv(tmp_path / "claims.csv").query("claim == 'go_gain_over_hdp'").to_dict("records")
     assert f"[{100 * row['value']:.0f}%](#go_gain_over_hdp)" in (tmp_path / "placement.md").read_text()

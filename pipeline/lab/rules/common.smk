@@ -1,16 +1,22 @@
-"""What the rules share: the parameters, how a stage is called, and which files a job reads."""
+"""What the rules share: the parameters, how a stage is called, and which files a job reads.
+
+`snakemake --lint` asks for functions in modules of their own. A chapter's rules and the functions that choose their files
+stand in one file, so that a chapter is one folder; nothing else is reported.
+"""
 
 import csv
 import json
 import os
 import sys
 from collections.abc import Callable
+from functools import cache
 from glob import glob
 from pathlib import Path
 from shlex import quote
 from typing import NamedTuple, get_args
 
 from pydantic_core import to_jsonable_python
+from snakemake.settings.types import DeploymentMethod
 
 from pipeline.lab import chapters
 from pipeline.lab.checksums import verify_all
@@ -21,7 +27,7 @@ from pipeline.lab.config.files import complete
 from pipeline.lab.config.params import Params, validate
 from learned_schedulers.blocks.models.pocsnet_settings import Training
 from pipeline.lab.places import path, place
-from pipeline.lab.recovery import guard
+from pipeline.lab.recovery import lock_dvc_out, refuse_foreign
 from learned_schedulers.method_settings import modules
 from pipeline.lab.wiring import SETTINGS, closure
 
@@ -31,10 +37,9 @@ config |= {name: P.model_dump(mode="json", include={name})[name] for name in ("d
 NO_FLAGS = ("src", "files", "options")  # inputs that a stage needs on disk and not as options
 
 # Every job is one process on one core, in this Python; the logs show its progress while it runs.
-shell.prefix(f"set -euo pipefail; export OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 PATH={quote(str(Path(sys.executable).parent))}:$PATH; ")
-
-if workflow.is_main_process:  # a job on another machine begins while the files of others have no record yet
-    guard(sys.argv)
+HERE = f"PATH={quote(str(Path(sys.executable).parent))}:$PATH"
+IN_CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method  # --sdm conda: its Python instead
+shell.prefix(f"set -euo pipefail; export OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 {'' if IN_CONDA else HERE}; ")
 
 with open(os.path.join(workflow.basedir, "pipeline/lab/rules/resources.csv"), newline="") as lines:
     DECLARED = {line["rule"]: line for line in csv.DictReader(lines)}
@@ -110,11 +115,28 @@ def flags(values):
     return " ".join(words)
 
 
+files_are_its_own = cache(refuse_foreign)  # asked for every job
+
+
+def made_here(wildcards):
+    """No further input; it refuses to run jobs beside files that another program has put in place.
+
+    What only reads, as `-n` and `--dag`, may look at any files; with --forceall (DVC) Snakemake trusts no record anyway.
+    A job on another machine begins while the files of others have no record yet.
+    """
+    reads = workflow.executor_plugin is None or workflow.dryrun or workflow.touch
+    if not reads and not workflow.dag_settings.forceall and workflow.is_main_process:
+        files_are_its_own()
+    return []
+
+
 def complete(rules):
-    """Give each rule that runs a stage its param `options`, unless it has its own, and resources."""
+    """Give each rule its check of files, and one that runs a stage its param `options`, unless it has its own, and resources."""
     for stage_rule in rules:
+        stage_rule.set_input(made_here)
         if not stage_rule.shellcmd:
             continue
+        stage_rule.conda_env = os.path.join(workflow.basedir, "profiles/conda.yaml")
         if "options" not in stage_rule.params.keys():
             stage_rule.set_params(options=options)
         chosen = workflow.resource_settings.overwrite_resources.get(stage_rule.name, {})  # --set-resources wins

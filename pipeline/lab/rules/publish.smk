@@ -130,7 +130,8 @@ rule claims:
         results=[path("results", experiment=name) for name in P.report.all],
         published=PUBLISHED,
     output:
-        out="reports/claims.csv",
+        out=report("reports/claims.csv", caption="captions/claims.rst", category="Tables"),
+        metrics="reports/metrics.json",
     params:
         settings_now=settings_now(),
     log: "logs/claims.log"
@@ -175,10 +176,18 @@ rule report:
         published=PUBLISHED,
         claims=rules.claims.output.out,
     output:
-        pages=expand("reports/{page}", page=page_files()),
+        pages=[
+            report(page, caption="captions/page.rst", category="Pages", labels={"page": Path(page).stem}) if page.endswith(".html") else page
+            for page in expand("reports/{page}", page=page_files())
+        ],
         results_csv="reports/results.csv",
-        metrics="reports/metrics.json",
-        figures=directory("reports/figures"),
+        figures=report(
+            directory("reports/figures"),
+            patterns=["{figure}.png"],
+            caption="captions/figure.rst",
+            category="Figures",
+            labels={"figure": "{figure}"},
+        ),
         plots=directory("reports/plots"),
     params:
         options=reading,

@@ -38,7 +38,7 @@ def main(
     claims: Annotated[Path | None, typer.Option(help="The claims, as CSV.")] = None,
     settings_now: Annotated[str, typer.Option(help="JSON: published experiment -> its settings of now.")] = "{}",
 ) -> None:
-    """Write the report: pages as .md and self-contained .html, results.csv, metrics.json, figures/, plots/.
+    """Write the report: pages as .md and self-contained .html, results.csv, figures/, plots/.
 
     Experiments that were published earlier stand beside the fresh ones; they alone make a report, too. Equal inputs,
     equal bytes.
@@ -87,7 +87,6 @@ def _write(evidence: Evidence, curves: dict[str, str], out: Path) -> None:
         files |= {f"{name}.md": text.encode(), f"{name}.html": rendering.html(text, images).encode()}
     files |= {f"plots/{name}": curve.encode() for name, curve in curves.items()}
     files["results.csv"] = tidy.csv(evidence.results).encode()
-    files["metrics.json"] = tidy.metrics_json(evidence.results).encode()
     for folder in ("figures", "plots"):
         shutil.rmtree(out / folder, ignore_errors=True)
     for name, content in files.items():
