@@ -198,16 +198,6 @@ def test_the_same_seed_writes_the_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
 
 
-@pytest.mark.slow
-def test_go_is_no_worse_than_heft(tmp_path: Path) -> None:
-    result = run(RESNET, "--by", "go", "--moves", "60", "--link", "nvlink", "--trace", tmp_path / "trace.json")
-    assert result.exit_code == 0, result.output
-    lines = {line.split()[0]: line for line in result.stdout.splitlines() if " ms" in line}
-    makespan = {name: float(lines[name].split()[1].replace(",", "")) for name in ("go", "heft")}
-    assert "<- chosen" in lines["go"] and makespan["go"] <= makespan["heft"]
-    assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
-
-
 @pytest.mark.parametrize("count", [0, 1])
 def test_none_and_one_operation(count: int, tmp_path: Path) -> None:
     path = written(tmp_path, [node(7 + i, size=1e6) for i in range(count)], [])
@@ -216,15 +206,6 @@ def test_none_and_one_operation(count: int, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert f"{count} operations, 0 edges" in result.stdout
     assert json.loads(out["split"].read_text())["fpgas"][0]["nodes"] == [7][:count]
-
-
-@pytest.mark.slow
-def test_10_000_parents_of_one_node(tmp_path: Path) -> None:
-    path = written(
-        tmp_path, [node(i) for i in range(10_001)], [edge(i, 10_000) for i in range(10_000)], maxSizePerFPGA=1e12
-    )
-    result = run(path, "--moves", "10")
-    assert result.exit_code == 0 and "10001 operations, 10000 edges" in result.stdout
 
 
 def test_a_link_of_your_own_has_its_speed(tmp_path: Path) -> None:

@@ -208,19 +208,6 @@ def residuals() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=RESIDUALS.schema.names)
 
 
-def peers() -> pd.DataFrame:
-    """Table `peers`: seconds grow as the cube of the length, on random DAGs as the square."""
-    slower = {"cyclic": 1, "extrapolated": 1, "nearest": 2, "cyclic_loop": 250, "qpth": 400}
-    rows: list[tuple] = [
-        (peer, "corpus", n, 256, 256 if peer != "qpth" else 4, 0, factor * 1e-6 * n**3, 1e-7, 1e-6, 3.0, None)
-        for n, (peer, factor) in product((5, 10, 20), slower.items())
-    ]
-    rows += [("extrapolated", "random", n, 32, 32, 60, 1e-6 * n**2, 1e-7, 1e-6, 3.0, None) for n in (16, 32, 64)]
-    rows.append(("linsatnet", "corpus", 20, 256, 0, 0, *[np.nan] * 4, "ended by signal 9 | out of memory"))
-    columns = "peer dags n_instructions batch items iterations seconds_per_batch residual_median residual_max"
-    return pd.DataFrame(rows, columns=[*columns.split(), "peak_memory_mb", "reason"])
-
-
 def statistics() -> pd.DataFrame:
     """Table `corpus` of twenty programs of thirty blocks, with its dependencies."""
     rows: list[tuple] = []
