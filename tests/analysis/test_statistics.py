@@ -51,14 +51,6 @@ def test_spread_over_seeds_widens_the_interval_by_its_own_variance() -> None:
     assert (over_seeds.high - over_seeds.low) / 2 == pytest.approx(error, rel=0.35)
 
 
-def test_equal_seeds_add_no_spread() -> None:
-    values = np.random.default_rng(3).random((1, 300))
-    bootstrap = Bootstrap(300, 500, 0.95)
-    [estimate], _ = bootstrap.estimates(values)
-    _, three = bootstrap.estimates(np.repeat(values, 3, 0))
-    assert (three.value, three.low, three.high) == pytest.approx((estimate.value, estimate.low, estimate.high))
-
-
 def test_same_numbers_every_time_whatever_else_is_asked() -> None:
     rng = np.random.default_rng(4)
     values, more = rng.random((2, 3, 200))

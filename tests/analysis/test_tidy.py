@@ -35,12 +35,6 @@ def test_fresh_rows_win_over_published_ones() -> None:
     assert len(merged) == 2 * len(results("quick"))
 
 
-def test_order_of_rows_does_not_matter() -> None:
-    nothing = results().iloc[:0]
-    shuffled = results().sample(frac=1, random_state=3)
-    assert tidy.csv(tidy.merge(results(), nothing)) == tidy.csv(tidy.merge(shuffled, nothing))
-
-
 def test_metrics_tree_holds_aggregates_as_the_csv_shows_them() -> None:
     tree = json.loads(tidy.metrics_json(results()))
     assert tree == {"quick": {"test_5": {"popocs_20": {"hungarian": {"exact_match": 0.123457, "cycles.atom": 9.0}}}}}

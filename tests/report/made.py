@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from itertools import product
 from typing import Any
 
@@ -32,7 +31,6 @@ def _experiment(task: str, sets: list[str], models: dict, **more: Any) -> dict:
     return {"task": task, "sets": sets, "models": models, "seeds": [0, 1]} | more
 
 
-_DEVELOPED = _experiment("imitation", ["development"], {"attention_pointer": _ORDERING})
 PARAMS: dict[str, Any] = {
     "corpus": {"min_instructions": 2, "max_instructions": 64},
     "split": {"n_instructions": 5, "sampler": "random_ready", "sources": ["qt56"]},
@@ -82,11 +80,6 @@ def evidence(*rows: pd.DataFrame, **more: Any) -> Evidence:
     shown = pd.concat([results([])[:0], *rows], ignore_index=True) if rows else results([])
     default: dict[str, Any] = {"params": PARAMS, "results": shown, "tables": {"corpus": statistics()} | more}
     return Evidence(**(default | fields))
-
-
-def without_anchors(text: str) -> str:
-    """A cell or a page without the anchors of claims."""
-    return re.sub(r'<a id="\w+"></a>', "", text)
 
 
 def page(name: str, evidence: Evidence) -> tuple[str, set[str]]:

@@ -131,10 +131,6 @@ def test_one_machine_at_a_time(atom: pd.DataFrame) -> None:
         processor_of(pd.concat([atom, atom.assign(machine="other")]))
 
 
-def test_nothing_to_read(tmp_path: Path, binary: str) -> None:
-    tables.write(machine.read([], "atom", ATOM, binary), MACHINE_INSTRUCTIONS, tmp_path / "machine.parquet")
-
-
 @pytest.mark.parametrize(
     ("alone", "shared", "expected"),
     [
