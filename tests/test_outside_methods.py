@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from learned_schedulers import methods, outside_methods
+from learned_schedulers import outside_methods
 from learned_schedulers.blocks.method_settings import entry
 from learned_schedulers.graphs.method_settings import GraphEntry, graph_entry
 from learned_schedulers.graphs.methods import Budget, make
@@ -86,11 +86,6 @@ def test_a_method_of_another_package_is_made(package: None, name: str) -> None:
     problem = drawn.problem(np.random.default_rng(0), 5, 2)
     proposals = make(settings).propose(problem, np.random.default_rng(0), Budget())
     assert (proposals.placements == 1).all()
-
-
-def test_a_method_of_blocks_is_made(package: None) -> None:
-    chosen = entry("plain")
-    assert chosen.modules() == [] and hasattr(methods.make("block", "plain", chosen.settings, {}), "solve")
 
 
 @pytest.mark.slow

@@ -10,8 +10,6 @@ from pipeline.lab.page import build
 from pipeline.lab.page.rendering import LONG, WIDE, folded, html
 from pipeline.lab.page.tables import Table
 
-PNG = b"\x89PNG\r\n\x1a\n" + b"\0\0\0\rIHDR" + (640).to_bytes(4, "big")
-
 
 def rows(n: int, width: int = 2, cell: str = "1") -> Table:
     return Table(["Name", *map(str, range(1, width))], [[f"row {k}", *(width - 1) * [cell]] for k in range(n)], right=1)
@@ -21,11 +19,6 @@ def test_a_long_table_is_folded_under_the_sentence_before_it() -> None:
     text = folded(f"# Title\n\n## Cycles\n\nOf `atom`:\n\n{rows(LONG + 1)}\n\n{rows(LONG)}\n")
     assert f"<details>\n<summary>Of <code>atom</code> ({LONG + 1} rows)</summary>\n\n| Name" in text
     assert "Of `atom`:" not in text and text.count("<details>") == text.count("\n\n</details>") == 1
-
-
-def test_without_a_short_sentence_the_heading_is_the_summary() -> None:
-    text = folded(f"# Title\n\n## A & B\n\nThis sentence ends with a full stop.\n\n{rows(LONG + 1)}")
-    assert f"<summary>A &amp; B ({LONG + 1} rows)</summary>" in text and "a full stop." in text
 
 
 def test_folded_tables_are_tables_in_html() -> None:
@@ -38,17 +31,6 @@ def test_many_columns_of_intervals_have_a_switch() -> None:
     many, few = rows(2, WIDE + 2, "1 <small>[0 to 2]</small>"), rows(2, WIDE + 1, "1 <small>[0 to 2]</small>")
     page = html(f"# Title\n\n{many}\n\n{few}\n\n{rows(2, WIDE + 2)}\n", {})
     assert page.count('class="table many"') == page.count('type="checkbox"> intervals') == 1
-
-
-def test_figures_under_headings_of_their_own_share_a_line() -> None:
-    def part(number: int) -> str:
-        return f"### Part {number}\n\nIts seeds.\n\n![Figure](figures/a.png)\n\n{rows(LONG + 1)}\n\n"
-
-    page = html(folded(f"# Title\n\n## All\n\n{part(1)}{part(2)}## Next\n\n![B](figures/a.png)\n"), {"a": PNG})
-    (group,) = re.findall(r'<div class="figures">(.*)</div>\s*<h2', page, re.DOTALL)
-    assert [group.count(text) for text in ("<div><h3", "<h3", "<img", "</details>", "Next")] == [2, 2, 2, 2, 0]
-    apart = html(folded(f"# Title\n\n{part(1)}More.\n\nAnd more.\n\n{part(2)}"), {"a": PNG})
-    assert '<div class="figures">' not in apart
 
 
 def test_verdicts_have_their_colour_and_pages_need_no_other_file() -> None:

@@ -88,6 +88,15 @@ def test_fenchel_young_gradient_is_projection_minus_truth() -> None:
     torch.testing.assert_close(proposal.grad, (matrix.detach() - torch.eye(4)) / 3)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("operator", ["sinkhorn", "popocs"])
+def test_training_lowers_the_loss(operator: str) -> None:
+    settings = made.SETTINGS.model_copy(update={"operator": operator, "steps": 150, "learning_rate": 0.03})
+    _, history = train(made.blocks(64), made.blocks(32, seed=1), settings, 0)
+    losses = [row["loss"] for row in history if row["split"] == "training"]
+    assert losses[-1] < losses[0] * 0.9
+
+
 def test_a_diverging_loss_is_an_error() -> None:
     settings = made.SETTINGS.model_copy(update={"optimiser": "sgd", "learning_rate": 1e30})
     with pytest.raises(Diverged, match="lower learning_rate"):
