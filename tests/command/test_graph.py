@@ -155,16 +155,6 @@ def test_options_of_modules_alone(modules: Path) -> None:
     assert "--tf32: the data sheet of the v100 has no tf32" in refused(*words, "--tf32")
 
 
-def test_inputs_count_as_memory_and_the_memory_that_is_given_is_told(modules: Path) -> None:
-    """Keys, values and queries that the caller keeps, 1.07 GB, and a result of that size."""
-    words = ("of_graph:Attention", "--input", "4,8,131072,64", "--devices", "2", "--moves", "0")
-    assert "needs 2.14748 GB for its inputs, result and weights, but a device has 1 GB" in (
-        refused(*words, "--memory", "1")
-    )
-    fitting = run(*words, "--memory", "3")
-    assert "2 devices of 3 GB" in fitting.stdout and re.search(r"2,147\.5 MB +1,073\.7 MB\n", fitting.stdout)
-
-
 def test_what_one_device_cannot_hold_is_refused_before_any_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planned, "trials", lambda *_: pytest.fail("a search"))
     assert "needs 0.750378 GB for its inputs, result and weights" in refused(FILES / "bert_l-3_inference.json")

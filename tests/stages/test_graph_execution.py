@@ -1,4 +1,4 @@
-"""Stages of executed graphs: they read and write tables, and write nothing after an error."""
+"""Stages of executed graphs write nothing after an error; what they write has tests in tests/graphs/run."""
 
 from __future__ import annotations
 
@@ -25,53 +25,35 @@ pytestmark = pytest.mark.slow
 EXECUTION = json.dumps({"schedules": 2, "processes": 2, "repeats": 1})
 
 
-@pytest.fixture
-def executed(tmp_path: Path) -> Path:
-    return executable(tmp_path)
+def executable(folder: Path, kept_by: str) -> tuple[Path, Path]:
+    """A graph in its executed form, and a schedule of it that was kept by a rule."""
+    write_graphs(folder / "graphs.parquet", [shuffled(30, 20, np.random.default_rng(0))[0]])
+    executed = folder / "executed.parquet"
+    coarsen_graphs.main(COARSENING.model_dump_json(), folder / "graphs.parquet", executed)
+    (graph,) = read_graphs(executed)
+    orders, placements = drawn.schedules(problem(graph), np.random.default_rng(0), 1)
+    row = {
+        "graph_id": graph.graph_id, "status": "ok", "message": "", "operations": len(graph), "bound": np.nan,
+        "orders": orders.ravel(), "placements": placements.ravel(), "seen_seconds": np.ones(1),
+        "evaluations": [], "best_seconds": [], "sees": "proxy", "kept_by": kept_by,
+    }  # fmt: skip
+    path = folder / places.path("graph_schedules", experiment="e", graph_set="s", method="list", seed=0)
+    tables.write(pd.DataFrame([row]), GRAPH_SCHEDULES, path)
+    return executed, path
 
 
-def executable(folder: Path) -> Path:
-    """Two graphs in their executed form."""
-    originals = [shuffled(30, 20, np.random.default_rng(seed))[0] for seed in (0, 1)]
-    write_graphs(folder / "graphs.parquet", originals)
-    out = folder / "executed.parquet"
-    coarsen_graphs.main(COARSENING.model_dump_json(), folder / "graphs.parquet", out)
-    return out
-
-
-def scheduled(folder: Path, graphs: Path, method: str, seed: int) -> Path:
-    """Three schedules of each graph that see the proxy, and some that are not executed."""
-    rows = []
-    for graph in read_graphs(graphs):
-        orders, placements = drawn.schedules(problem(graph), np.random.default_rng(seed), 3)
-        row = {
-            "graph_id": graph.graph_id, "status": "ok", "message": "", "operations": len(graph), "bound": np.nan,
-            "orders": orders.ravel(), "placements": placements.ravel(), "seen_seconds": np.ones(3),
-            "evaluations": [], "best_seconds": [],
-        }  # fmt: skip
-        nothing = {"orders": [], "placements": [], "seen_seconds": [], "status": "unsupported"}
-        rows += [row | {"sees": "proxy", "kept_by": rule} for rule in ("best", "spread")]
-        rows += [row | {"sees": "latency", "kept_by": "best"}, row | nothing | {"sees": "proxy", "kept_by": "best"}]
-    path = folder / places.path("graph_schedules", experiment="e", graph_set="s", method=method, seed=seed)
-    tables.write(pd.DataFrame(rows), GRAPH_SCHEDULES, path)
-    return path
-
-
-def test_nothing_to_execute(tmp_path: Path, executed: Path) -> None:
-    path = scheduled(tmp_path, executed, "list", 0)
-    table = tables.read(GRAPH_SCHEDULES, path)
-    tables.write(table[table["kept_by"] != "best"], GRAPH_SCHEDULES, path)
+def test_nothing_to_execute(tmp_path: Path) -> None:
+    executed, path = executable(tmp_path, "spread")
     with pytest.raises(ValueError, match="no method has a schedule for the proxy"):
         time_graph_schedules.main(EXECUTION, executed, [path], tmp_path / "a", tmp_path / "b")
     assert not (tmp_path / "a").exists()
 
 
-def test_one_core_only(tmp_path: Path, executed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_core_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    executed, path = executable(tmp_path, "best")
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
     with pytest.raises(ValueError, match="executed on two cores, and this process may use 1"):
-        time_graph_schedules.main(
-            EXECUTION, executed, [scheduled(tmp_path, executed, "list", 0)], tmp_path / "a", tmp_path / "b"
-        )
+        time_graph_schedules.main(EXECUTION, executed, [path], tmp_path / "a", tmp_path / "b")
     assert not (tmp_path / "a").exists()
 
 
