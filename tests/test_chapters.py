@@ -157,6 +157,6 @@ def test_without_a_chapter_the_report_is_made_from_the_same_tables(
     texts = {path.stem: path.read_text() for path in (left / "reports").glob("*.md")}
     assert set(texts) == {path.stem for path in (folder / "reports").glob("*.md")} - {chapter}
     linked = {name for text in texts.values() for name in re.findall(r"\]\((\w+)\.md", text)}
-    assert linked <= set(texts) and f"]({chapter}.md" in (folder / "reports/index.md").read_text()
+    assert linked <= set(texts)
     before, after = (set(pd.read_csv(each / "reports/claims.csv")["claim"]) for each in (folder, left))
     assert after < before or not (ROOT / "pipeline" / chapter / "claims.py").exists()
