@@ -129,8 +129,8 @@ def finished(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
     """The report of the tiny corpus with all chapters, and variables with which stages start warm."""
     folder = tmp_path_factory.mktemp("finished") / "copy"
     shutil.copytree(copy, folder)
-    for name in PUBLISHED:
-        shutil.copytree(ROOT / "reports/published" / name, folder / "reports/published" / name)
+    for name in ("leaderboard", *(f"published/{experiment}" for experiment in PUBLISHED)):
+        shutil.copytree(ROOT / "reports" / name, folder / "reports" / name)
     for compiled in kernels(ROOT):
         (folder / compiled.relative_to(ROOT)).parent.mkdir(exist_ok=True)
         shutil.copy2(compiled, folder / compiled.relative_to(ROOT))
