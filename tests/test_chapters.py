@@ -1,15 +1,21 @@
-"""A chapter is deleted by deleting its folder, and added by adding one."""
+"""A chapter is deleted by deleting its folder, and added by adding one.
 
+`DELETED=operator,scale pytest tests/test_chapters.py -m slow` makes the report without these chapters, one by one.
+"""
+
+import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from pipeline.lab import chapters
-from tests.copies import said_by_snakemake
-from tests.trial.copies import ROOT
+from pipeline.lab.stages.numba_files import kernels
+from tests.copies import planned, said_by_snakemake, warm_stages
+from tests.trial.copies import ROOT, digests, run
 
 PARTS = ("pipeline", "learned_schedulers", "profiles", "tests/tiny", "tests/fixtures")  # what a plan reads
 NEEDED = {  # chapter -> why the others cannot do without it
@@ -24,6 +30,10 @@ MESSAGES = {  # of chapters that parameters of others name: where
     "devices": "experiments.devices_quick",
     "policies": "experiments.this_machine",
 }
+# Their claims stand on cards of others, their sections on pages of others, or their tables in what others read.
+DELETED = os.environ.get("DELETED", "collection,fusion,placement").split(",")
+PUBLISHED = ("ingest", "placement_few", "fusion", "data_collection", "this_machine", "operator_speed")  # shown, too
+TINY = ("--configfile", "params.test.yaml", "--", "reports/index.html")
 
 
 @pytest.fixture(scope="module")
@@ -112,3 +122,41 @@ def test_a_chapter_is_added_by_adding_its_folder(copy: Path, all_jobs: dict[str,
         assert jobs(copy) == all_jobs
     finally:
         shutil.rmtree(chapter)
+
+
+@pytest.fixture(scope="module")
+def finished(copy: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Mapping[str, str]]]:
+    """The report of the tiny corpus with all chapters, and variables with which stages start warm."""
+    folder = tmp_path_factory.mktemp("finished") / "copy"
+    shutil.copytree(copy, folder)
+    for name in ("leaderboard", *(f"published/{experiment}" for experiment in PUBLISHED)):
+        shutil.copytree(ROOT / "reports" / name, folder / "reports" / name)
+    for compiled in kernels(ROOT):
+        (folder / compiled.relative_to(ROOT)).parent.mkdir(exist_ok=True)
+        shutil.copy2(compiled, folder / compiled.relative_to(ROOT))
+    with warm_stages(tmp_path_factory.mktemp("warm")) as variables:
+        run(folder, "snakemake", "-c2", *TINY, environment=variables)
+        yield folder, variables
+
+
+@pytest.mark.e2e
+@pytest.mark.slow
+@pytest.mark.parametrize("chapter", DELETED)
+def test_without_a_chapter_the_report_is_made_from_the_same_tables(
+    chapter: str, finished: tuple[Path, Mapping[str, str]], tmp_path: Path
+) -> None:
+    folder, variables = finished
+    left = tmp_path / "left"
+    shutil.copytree(folder, left)
+    shutil.rmtree(left / "pipeline" / chapter)
+    for page in (left / "reports").glob(f"{chapter}.*"):
+        page.unlink()
+    assert set(planned(left, *TINY)) <= {"claims", "report"}
+    run(left, "snakemake", "-c2", *TINY, environment=variables)
+    assert digests(left, "data") == digests(folder, "data")
+    texts = {path.stem: path.read_text() for path in (left / "reports").glob("*.md")}
+    assert set(texts) == {path.stem for path in (folder / "reports").glob("*.md")} - {chapter}
+    linked = {name for text in texts.values() for name in re.findall(r"\]\((\w+)\.md", text)}
+    assert linked <= set(texts)
+    before, after = (set(pd.read_csv(each / "reports/claims.csv")["claim"]) for each in (folder, left))
+    assert after < before or not (ROOT / "pipeline" / chapter / "claims.py").exists()

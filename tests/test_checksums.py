@@ -5,8 +5,6 @@ import json
 from pathlib import Path
 
 import pytest
-import torch
-from safetensors.torch import save_file
 
 from pipeline.corpus.tables import MANIFEST, REASONS
 from pipeline.lab import checksums, tables
@@ -28,13 +26,6 @@ def table() -> Path:
     return path
 
 
-def weights() -> Path:
-    path = Path("data/models/weights.safetensors")
-    path.parent.mkdir(parents=True)
-    save_file({"weight": torch.arange(6.0)}, path)
-    return path
-
-
 def listing() -> Path:
     path = Path("data/raw/tiny")
     path.parent.mkdir(parents=True)
@@ -51,7 +42,7 @@ def reading(path: Path) -> None:
     checked(main)(source=path)
 
 
-@pytest.mark.parametrize("make", [table, weights, listing])
+@pytest.mark.parametrize("make", [table, listing])
 def test_every_flipped_bit_and_every_truncation_is_found(make) -> None:  # type: ignore[no-untyped-def]
     path = make()
     record(path)

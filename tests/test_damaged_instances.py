@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.methods.rules.listing import by_critical_path
@@ -25,7 +24,7 @@ from learned_schedulers.projects.read.best_known import read_best_known
 from learned_schedulers.projects.read.reading import read_project
 from tests import damaged
 from tests.graphs.read import test_task_graphs as task_graphs
-from tests.trial import damaged_models, drawn_projects
+from tests.trial import damage, damaged_models, drawn_projects
 
 _RNG = np.random.default_rng(11)
 SOUND = {
@@ -89,20 +88,9 @@ def test_damaged_instances_are_read_or_refused(tmp_path: Path) -> None:
     assert min(outcomes["read"], outcomes["refused"]) > 10, outcomes
 
 
-def test_an_error_without_file_or_remedy_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for message in ("no", f"{tmp_path / 'a.csv'}, line 3: no", "line 3: no; correct it"):
-        monkeypatch.setitem(globals(), "judged", lambda _, message=message: _raise(message))
-        with pytest.raises(AssertionError, match="lacks file or remedy"):
-            outcome(tmp_path / "a.csv")
-
-
-def _raise(message: str) -> None:
-    raise ValueError(message)
-
-
 def mutated(content: bytes, rng: np.random.Generator) -> bytes:
     """A damaged copy: bytes are others, missing or moved; or numbers; or values of JSON."""
-    kinds = [damaged_models.truncated, damaged_models.flipped, damaged_models.spliced, damaged_models.noise]
+    kinds = [damage.truncated, damage.flipped, damage.spliced, damage.noise]
     kinds += [numbered] * 4 + [revalued] * (6 if content.startswith(b"{") else 0)
     return kinds[int(rng.integers(len(kinds)))](content, rng)
 

@@ -15,11 +15,6 @@ def test_dvc_yaml_is_derived_from_the_snakefile(monkeypatch: pytest.MonkeyPatch)
     assert Path("dvc.yaml").read_text() == dvcfile.text(), "make dvc.yaml"
 
 
-def test_no_rule_is_in_two_stages() -> None:
-    staged = [rule for stage in STAGES.values() for rule in stage.rules]
-    assert len(staged) == len(set(staged))
-
-
 def test_recipes_change_with_sources_and_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     report = load(ROOT / "params.yaml").report
     monkeypatch.chdir(tmp_path)

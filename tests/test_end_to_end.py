@@ -83,12 +83,6 @@ def test_tables_are_what_is_recorded_by_any_kind_of_processor(run_of: str, reque
         warnings.warn(f"{kind} gives the same bytes: add it to the processors in {behaviour.RECORD}", stacklevel=1)
 
 
-def test_every_rule_has_log_and_benchmark(undisturbed: Path) -> None:
-    for rule in ("fetch", "ingest", "train", "schedule", "judge", "report"):
-        logs, times = undisturbed / "logs", undisturbed / "benchmarks/rules"
-        assert list(logs.glob(f"{rule}*")) and list(times.glob(f"{rule}*"))
-
-
 def test_second_run_does_nothing(undisturbed: Path) -> None:
     assert "Nothing to be done" in run(undisturbed, "snakemake", "-n")
     assert planned(undisturbed) == {}
@@ -232,15 +226,6 @@ def test_running_the_code_shows_that_the_dependencies_are_right(published: Path)
     assert verdicts.different["paper"].sum() > 0  # it leaves flags out, and running the code shows it
     results = pd.read_csv(published / "reports/results.csv").query("experiment == 'dag_verification'")
     assert {"state_runs", "different", "runnable_share", "sensitivity"} <= set(results.metric)
-
-
-@pytest.mark.slow
-def test_imitators_are_in_the_report(published: Path) -> None:
-    results = pd.read_csv(published / "reports/results.csv").query("experiment == 'imitation'")
-    assert set(results.set) == {"training", "test_4_40"}
-    networks = {"attention_pointer", "attention_pointer_following"}
-    assert networks | {"random_legal", "critical_path"} == set(results.method)
-    assert (results.query("metric == 'valid_share'").value == 1).all()
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from learned_schedulers import methods, outside_methods
+from learned_schedulers import outside_methods
 from learned_schedulers.graphs.method_settings import GraphEntry
 from learned_schedulers.graphs.methods import Budget, make
 from learned_schedulers.method_settings import entry, modules
@@ -85,11 +85,6 @@ def test_a_method_of_another_package_is_made(package: None, name: str) -> None:
     problem = drawn.problem(np.random.default_rng(0), 5, 2)
     proposals = make(settings).propose(problem, np.random.default_rng(0), Budget())
     assert (proposals.placements == 1).all()
-
-
-def test_a_method_of_blocks_is_made(package: None) -> None:
-    chosen = entry("block", "plain")
-    assert modules("block", chosen) == [] and hasattr(methods.make("block", chosen, {}), "solve")
 
 
 @pytest.mark.slow

@@ -16,10 +16,6 @@ def test_a_path_and_what_it_says_are_inverse() -> None:
     assert names("schedules") == list(fields)
 
 
-def test_names_that_are_not_given_stay_wildcards() -> None:
-    assert path("dags") == "data/dags/released/{dependencies}.parquet"
-
-
 def test_no_two_kinds_share_a_path() -> None:
     patterns = [table.place for table in chapters.tables().values()]
     placed = [pattern for pattern in patterns if pattern is not None]

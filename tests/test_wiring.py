@@ -58,7 +58,7 @@ def test_rooms_that_may_import_each_other(importer: str, imported: str, allowed:
 def test_tests_and_benchmarks_import_each_other_nowhere() -> None:
     """Only the tests of benchmarks import benchmarks; a benchmark imports nothing of tests but `tests.trial`."""
     for folder, other in (("benchmarks", r"tests(?!\.trial\b)"), ("tests", "benchmarks")):
-        paths = [path for path in (ROOT / folder).rglob("*.py") if "tests/benchmarks" not in str(path)]
+        paths = [path for path in (ROOT / folder).rglob("*.py") if ROOT / "tests/benchmarks" not in path.parents]
         assert paths
         for path in paths:
             assert not re.search(rf"^ *(?:from|import) {other}\b", path.read_text(), re.MULTILINE), path
@@ -66,11 +66,6 @@ def test_tests_and_benchmarks_import_each_other_nowhere() -> None:
 
 def test_the_map_is_made_from_the_ranks() -> None:
     assert describe() in (ROOT / "pipeline/README.md").read_text(), "python -m pipeline.lab.wiring prints it"
-
-
-def test_every_room_says_what_it_holds() -> None:
-    rows = describe().splitlines()[2:]
-    assert len(rows) >= len(RANKS) - 1 and all(len(row.split("|")[2].strip()) > 20 for row in rows)
 
 
 def test_nothing_but_the_tracker_imports_mlflow() -> None:
@@ -118,11 +113,6 @@ def test_a_closure_holds_all_that_python_loads(stage: str) -> None:
     assert len(loaded) > 3
     names = {str(path.relative_to(ROOT)) for path in loaded if has_code(path)}
     assert names <= set(closure(module))
-
-
-def test_an_unknown_module_is_named() -> None:
-    with pytest.raises(ValueError, match=r"no module named pipeline\.lab\.stages\.nothing"):
-        closure("pipeline.lab.stages.nothing")
 
 
 def rule_bodies() -> dict[str, str]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from learned_schedulers.files import replacing
-
 FOLDER = Path(__file__).parent / "frozen"
 DIGESTS = "digests.txt"  # SHA-256 of each file, as sha256sum writes them
 
@@ -18,10 +16,3 @@ def checked(path: Path) -> bytes:
     if hashlib.sha256(content).hexdigest() != frozen.get(path.name):
         raise ValueError(f"its SHA-256 is another one than in {DIGESTS}")
     return content
-
-
-def write_digests() -> None:
-    """Write the SHA-256 of every frozen file."""
-    digests = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in FOLDER.glob("*.parquet")}
-    with replacing(FOLDER / DIGESTS) as temporary:
-        temporary.write_text("".join(f"{digests[name]}  {name}\n" for name in sorted(digests)))

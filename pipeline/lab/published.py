@@ -7,6 +7,7 @@ after those of _PLACES. What is published is made once and committed: long train
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -49,14 +50,16 @@ def columns(table: Table) -> list[str]:
 def load(experiments: Iterable[Path], told_apart: bool = False) -> Published:
     """The published experiments in these folders, sorted; `told_apart`: every table has a column `experiment`.
 
-    Raises TableError naming a file whose columns are not its table's, or that is no table, and what to do.
+    A table that no chapter declares is left out with a message: that of a chapter that was deleted. Raises TableError
+    naming a file whose columns are not its table's, or that is no table, and what to do.
     """
     folders = sorted(experiments)
     every = chapters.tables()
     frames: dict[str, list[pd.DataFrame]] = {name: [] for name in every}
     for path in (path for folder in folders for path in sorted(folder.glob("*.csv"))):
         if path.stem not in frames:
-            raise tables.TableError(f"{path}: there is no table {path.stem!r}; add its schema, or rename the file")
+            print(f"{path} is left out: no chapter declares a table {path.stem!r}", file=sys.stderr)
+            continue
         frame = read(every[path.stem], path)
         if told_apart and "experiment" not in frame:
             frame = frame.assign(experiment=path.parent.name)

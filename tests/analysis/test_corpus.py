@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from learned_schedulers.blocks.dag.dependencies import Kind
 from pipeline.corpus import composition as corpus
+from pipeline.corpus.stages import describe
 from pipeline.corpus.tables import CORPUS
-from pipeline.lab import tables
+from pipeline.lab import chapters, tables
 from tests.analysis import synthetic
 
 RAW, WAR = int(Kind.REGISTER_RAW), int(Kind.MEMORY_WAR)
@@ -81,7 +85,13 @@ def test_sums_over_programs_are_the_sources() -> None:
     pd.testing.assert_series_equal(sources.groupby(["statistic", "bin"])["value"].sum(), every)
 
 
-def test_tables_of_other_blocks_are_refused() -> None:
+def test_tables_of_other_blocks_are_refused(tmp_path: Path) -> None:
     blocks, dags = small()
     with pytest.raises(ValueError, match="hold different blocks"):
         corpus.describe(synthetic.pieces(blocks, dags[::-1]))
+    for name, frames in (("blocks", [blocks]), ("dags", [dags[:1], dags[1:]])):
+        with tables.writing(chapters.tables()[name], tmp_path / name) as append:
+            for frame in frames:
+                append(pa.Table.from_pandas(frame, chapters.tables()[name].schema, preserve_index=False))
+    with pytest.raises(ValueError, match=r"dags and .*blocks hold different blocks"):
+        describe.main(tmp_path / "blocks", tmp_path / "dags", tmp_path / "out.parquet")

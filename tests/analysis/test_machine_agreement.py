@@ -40,7 +40,3 @@ def test_what_was_not_simulated_is_named() -> None:
     seconds = np.random.default_rng(0).random((2, 2, 4))
     with pytest.raises(ValueError, match=r"graph g: schedule 3 of list_scheduling, seed 0, .* has no cost on proxy"):
         list(rank_correlations(fastest(timings(seconds)), simulated("proxy", np.arange(3.0))))
-
-
-def test_two_schedules_have_no_ranks_to_speak_of() -> None:
-    assert not list(rank_correlations(fastest(timings(np.ones((2, 2, 2)))), simulated("proxy", np.arange(2.0))))

@@ -129,16 +129,6 @@ def test_the_rule_spread_is_compared_with_the_same_rule_where_the_peer_has_it() 
     assert not len(chosen(ratios, method="one", decoder="spread"))  # nothing to choose from
 
 
-def test_a_method_is_not_compared_with_itself_nor_with_list_scheduling_twice_nor_with_an_absent_one() -> None:
-    rows = [*judged("ours", [[2]] * 3), *judged("peer", [[3]] * 3)]
-    results = evaluated(rows, ["ours", "peer", "list_scheduling", "absent"])
-    ratios = chosen(results, metric="makespan", comparison="ratio", seed="all")
-    assert not ratios.duplicated(["method", "baseline", "target", "decoder"]).any()
-    pairs = set(zip(ratios["method"], ratios["baseline"], strict=True))
-    assert {("ours", "peer"), ("peer", "ours"), ("ours", "list_scheduling")} <= pairs
-    assert not {("ours", "ours"), ("peer", "peer")} & pairs and "absent" not in set(ratios["baseline"])
-
-
 SECONDS = st.lists(st.lists(st.floats(0.5, 20), min_size=2, max_size=2), min_size=3, max_size=3)
 
 
@@ -232,14 +222,6 @@ def test_graphs_on_which_nothing_changes_or_a_schedule_is_missing_do_not_enter()
     ]
     (row,) = by_sigma("diversity", methods, *rows).to_dict("records")
     assert row["value"] == pytest.approx(1.0) and row["n"] == 1
-
-
-def test_everything_of_task_devices_stays() -> None:
-    results = evaluated(judged("ours", [[2], [4], [8]]))
-    row = only(results, method="ours", metric="makespan", baseline="list_scheduling", comparison="ratio")
-    assert row["value"] == pytest.approx(1.0)
-    assert only(results, method="ours", metric="speedup", comparison="value")["value"] == pytest.approx(7 / 3)
-    assert set(results["seed"]) == {"all"}
 
 
 def test_what_the_last_doubling_of_a_training_changed_by_hand() -> None:

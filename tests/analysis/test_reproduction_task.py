@@ -105,11 +105,6 @@ def test_rows_have_every_column_once(table: pd.DataFrame) -> None:
     assert not ((table["method"] == "gcc") & (table["metric"] == "train_blocks")).any()
 
 
-def test_rows_do_not_depend_on_each_other(table: pd.DataFrame, tmp_path: Path) -> None:
-    alone = evaluate(inputs(tmp_path, MADE[-2:])).results
-    assert table[table["method"] == "gcc"].reset_index(drop=True).equals(alone)
-
-
 def test_a_judge_that_knows_nothing_has_no_rows(tmp_path: Path) -> None:
     empty = laid.judged(tmp_path, {}, "atom", experiment="paper", set="test_5_paper")
     metrics = set(evaluate(inputs(tmp_path, MADE[:1], latency=[empty])).results["metric"])

@@ -34,12 +34,6 @@ def test_fresh_rows_win_over_published_ones() -> None:
     assert len(merged) == 2 * len(results("quick"))
 
 
-def test_order_of_rows_does_not_matter() -> None:
-    nothing = results().iloc[:0]
-    shuffled = results().sample(frac=1, random_state=3)
-    assert tidy.csv(tidy.merge(results(), nothing)) == tidy.csv(tidy.merge(shuffled, nothing))
-
-
 def test_metrics_for_people_are_the_main_numbers_as_the_csv_shows_them() -> None:
     tree = tidy.metrics_of(results())
     assert tree == {"quick": {"POPOCS @20": {"exact_match": 0.5}}}  # of the first set

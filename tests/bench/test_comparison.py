@@ -38,11 +38,6 @@ def test_who_lacks_schedules_is_ranked_behind_and_marked() -> None:
     assert "incomplete" not in comparison.notes(lines[1:2], [])
 
 
-def test_the_picture_marks_who_lacks_schedules() -> None:
-    whole = comparison.picture([line("one", run_of([0.5]))], "title")
-    assert comparison.picture([line("one", run_of([0.5], lacking=3))], "title") != whole
-
-
 def test_pairs_have_narrow_intervals_where_costs_are_alike() -> None:
     """Both differ widely from the baseline, by the same factors: only their ratio tells them apart."""
     wide = np.random.default_rng(0).uniform(0.5, 2.0, len(baseline_costs(SET, TARGET)))

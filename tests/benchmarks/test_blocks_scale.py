@@ -5,9 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import pytest
-
-from benchmarks.blocks_scale import ROOT, settings_of, size_of
+from benchmarks.blocks_scale import ROOT, settings_of
 from benchmarks.watching import run, watched
 from pipeline.lab.config.bases import resolve
 from pipeline.lab.config.params import validate
@@ -23,17 +21,6 @@ def test_memory_and_time_are_those_of_all_processes(tmp_path: Path) -> None:
     assert len(cost.of_stage[""]) == 3
 
 
-def test_a_command_that_fails_is_shown(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match="no such corpus"):
-        run([sys.executable, "-c", "raise SystemExit('no such corpus')"], tmp_path)
-
-
 def test_the_parameters_are_valid() -> None:
     params = validate(resolve(settings_of(ROOT / "params.yaml", 12)))
     assert params.corpus.shards == 12 and list(params.corpus.sources) == params.split.sources == ["made"]
-
-
-def test_sizes_of_files_are_added(tmp_path: Path) -> None:
-    for name in ("1.csv", "2.csv", "other"):
-        (tmp_path / name).write_bytes(b"123")
-    assert size_of(tmp_path, ["*.csv"]) == 6

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks.data_collection import scheduling, sizes, strategies
+from benchmarks.data_collection import sizes, strategies
 from benchmarks.data_collection.calls import calls
-from benchmarks.data_collection.cartpole import action, hashed, start
 from benchmarks.data_collection.ways import WAYS, Way, make
 
 pytestmark = pytest.mark.slow
@@ -78,15 +77,6 @@ def test_calls_of_the_backend_are_counted(name: str) -> None:
     assert calls(Way("numba", 16, 8)) == 1 / 8 and calls(Way("gymnasium", 16)) == 16
 
 
-def test_actions_and_starts_are_spread_evenly() -> None:
-    numbers = np.arange(20_000, dtype=np.int32)
-    assert abs(action(numbers, np.int32(5)).mean() - 0.5) < 0.02
-    first = np.array(start(np, numbers, numbers * 0, np.float64))
-    assert first.min() >= -0.05 and first.max() < 0.05 and np.abs(first.mean(1)).max() < 1e-3
-    assert np.abs(np.corrcoef(first) - np.eye(4)).max() < 0.03
-    assert (hashed(numbers) >= 0).all() and len(np.unique(hashed(numbers))) > 19_990
-
-
 def test_states_of_any_size_are_stepped_as_written() -> None:
     """Against the definition, in float64."""
     advance, states_ = sizes.advance(64, 4)
@@ -95,22 +85,6 @@ def test_states_of_any_size_are_stepped_as_written() -> None:
     for _ in range(4):
         before = 0.99 * before + 0.01 * np.roll(before, -1, axis=1)
     np.testing.assert_allclose(states_, before, atol=1e-5)
-
-
-@pytest.mark.parametrize("way", ["gymnasium", "gymnasium_vector", "numba"])
-def test_schedules_are_built(way: str) -> None:
-    advance, steps = scheduling.make(way)
-    assert steps % 50 == 0
-    advance()
-
-
-def test_what_is_not_there_is_named() -> None:
-    with pytest.raises(ValueError, match="no way"):
-        make(Way("rust"))
-    with pytest.raises(ValueError, match="no way"):
-        scheduling.make("numpy")
-    with pytest.raises(ValueError, match="no strategy"):
-        strategies.compiled("faster")
 
 
 def test_strategies_of_the_paper_have_fewer_kernels() -> None:

@@ -46,8 +46,3 @@ def test_variants_differ_after_masking(real: made_blocks.Real, tmp_path: Path, m
         masked |= {blocks.masked[low:high].tobytes() for low, high in spans}
     assert len(masked) == 80
     assert np.isin([bytes.fromhex(code) for code in CODES[:3]], list(masked)).any()
-
-
-def test_too_few_real_blocks_are_named(real: made_blocks.Real, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="100010 blocks need 5000 real ones; there are 4"):
-        made_blocks.write(real, 100_000, tmp_path / "made")

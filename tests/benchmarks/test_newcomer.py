@@ -1,4 +1,4 @@
-"""The lines that a newcomer types are the README's, a here-document as one of them."""
+"""The lines that a newcomer types are the README's, and every line of the trials of newcomers counts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import newcomer
+from benchmarks import newcomer, newcomer_trials
+from pipeline.lab.rows import results
 
 
 def test_the_lines_of_the_readme_in_order() -> None:
@@ -32,3 +33,22 @@ def test_minutes_go_on_until_the_product_is_there(monkeypatch: pytest.MonkeyPatc
     assert set(minutes) == {"minutes_of_installation", *(f"minutes_to_{name}" for name in newcomer._PRODUCTS)}
     assert 0 < minutes["minutes_of_installation"] < minutes["minutes_to_own_program"] < minutes["minutes_to_own_model"]
     assert minutes["minutes_to_own_model"] == pytest.approx(minutes["minutes_to_first_picture"], rel=0.1)
+
+
+HEAD = "task,date,began,ended,minutes_of_installation,minutes_of_waiting,reader,remark\n"
+
+
+def test_the_median_of_a_task_and_its_ends(tmp_path: Path) -> None:
+    path = tmp_path / "trials.csv"
+    ends = ("10:06:00", "10:30:30", "10:09:00")
+    path.write_text(HEAD + "".join(f"own_method,2026-11-27,10:00:00,{end},1,2,somebody,\n" for end in ends))
+    table = results(newcomer_trials.rows_of(newcomer_trials.read(path))).set_index("metric")
+    of_task = table.loc["minutes_to_own_method"]
+    assert (of_task["value"], of_task["low"], of_task["high"], of_task["n"]) == (9.0, 6.0, 30.5, 3)
+
+
+def test_a_trial_that_ends_before_it_begins_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "trials.csv"
+    path.write_text(HEAD + "own_method,2026-11-27,10:00:00,09:06:00,1,2,somebody,\n")
+    with pytest.raises(ValueError, match=r"trials.csv, line 2: .* correct its times"):
+        newcomer_trials.read(path)

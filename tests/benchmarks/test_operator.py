@@ -17,14 +17,6 @@ from pipeline.operator.tables import PEERS
 from tests.analysis import synthetic
 
 
-def test_random_dags_are_reduced_and_have_two_edges_for_each_instruction() -> None:
-    dags = random_dags(20, 32, np.random.default_rng(0))
-    assert 50 < dags.sum((1, 2)).mean() < 78
-    partial_orders(dags)  # raises for a cycle
-    twice = (dags.astype(int) @ dags) > 0
-    assert not (dags & twice).any()
-
-
 def test_blocks_of_the_corpus_are_repeated_where_there_are_few(tmp_path: Path) -> None:
     _, dags = synthetic.corpus(10)
     tables.write(dags, DAGS, tmp_path / "dags.parquet")

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from benchmarks import outside_instances
-from benchmarks.outside_instances import answered, entries, instances_of, main, rows_of, write_classical
+from benchmarks.outside_instances import answered, entries, instances_of, rows_of, write_classical
 from learned_schedulers.projects.read.reading import read_project
 from tests.trial import drawn_projects
 
@@ -65,13 +65,6 @@ def test_contradictions_are_counted(folder: Path) -> None:
     assert gaps["cp_sat"] <= gaps["best_rule"] <= gaps["shortest_first"] and gaps["cp_sat"] > 1
 
 
-def test_numbers_are_published(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outside_instances, "entries", lambda seconds: RULES)
-    main(folder / "sets", work=folder / "work", output=folder / "outside_instances")
-    table = pd.read_csv(folder / "outside_instances/results.csv")
-    assert set(table["set"]) == {"all", "projects", "shops"} and (folder / "outside_instances/provenance.json").exists()
-
-
 def test_classical_job_shops_become_text_with_their_bounds(tmp_path: Path) -> None:
     bounds = {"optimum": None, "lower_bound": 9, "upper_bound": 12}
     shop = {"duration_matrix": [[3, 2], [2, 4]], "machines_matrix": [[0, 1], [1, 0]], "metadata": bounds}
@@ -80,11 +73,3 @@ def test_classical_job_shops_become_text_with_their_bounds(tmp_path: Path) -> No
     [instance] = instances_of(tmp_path / "classical")
     job_shop = read_project(instance.path).job_shop
     assert job_shop is not None and job_shop.durations.tolist() == [[3, 2], [2, 4]] and str(instance.best) == "9..12"
-
-
-def test_a_folder_without_sets_and_a_missing_file_are_named(folder: Path) -> None:
-    with pytest.raises(ValueError, match="name the folder that has the sets"):
-        main(folder / "sets/shops", work=folder / "work")
-    (folder / "sets/shops/s.txt").unlink()
-    with pytest.raises(ValueError, match="there is no file of s; add it"):
-        list(instances_of(folder / "sets/shops"))

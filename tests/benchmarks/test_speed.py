@@ -23,19 +23,8 @@ def test_the_exponent_of_times_that_grow_with_the_square_is_two() -> None:
     assert speed.growth(speeds) == pytest.approx(2.0)
 
 
-def test_graphs_that_are_simulated_grow_in_edges_as_in_operations() -> None:
-    rng = np.random.default_rng(0)
-    edges = {n: len(speed.near(n, rng).children.targets) for n in (1000, 10_000)}
-    assert edges[10_000] / edges[1000] == pytest.approx(10, rel=0.02) and 2.7 < edges[1000] / 1000 <= 3
-
-
 def test_every_way_of_building_schedules_is_compared_with_single_ones() -> None:
     rows = list(speed.environment(1, batch=3, singles=1, operations=5))
     ratios = {(row["target"], row["method"]) for row in rows if row["comparison"] == "ratio"}
     assert len(ratios) == 4 and {method for _, method in ratios} == {"compiled", "compiled_on_two"}
     assert all(row["value"] > 0 and row["lengths"] == "5" for row in rows)
-
-
-def test_a_graph_that_is_too_large_is_no_result() -> None:
-    with pytest.raises(ValueError, match="at most 10"):
-        speed.drawing("layered", 50, 2, most_operations=10)()

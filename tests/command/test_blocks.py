@@ -32,16 +32,6 @@ def test_every_line_holds_whole_instructions_and_the_place_of_the_block(tmp_path
     assert addresses == sorted(addresses)
 
 
-def test_blocks_of_a_program_are_ordered_without_a_line_lost(tmp_path: Path) -> None:
-    assert blocks(TINY, "--out", tmp_path / "blocks.csv", "--least", 12, "--most", 14).exit_code == 0
-    command = ["order", tmp_path / "blocks.csv", "-o", tmp_path / "ordered.csv", "--for", "atom", "--by", "list"]
-    result = CliRunner().invoke(app, [*map(str, command)])
-    assert result.exit_code == 0, result.output
-    before, after = ((tmp_path / name).read_text().splitlines() for name in ("blocks.csv", "ordered.csv"))
-    assert len(after) == len(before) > 5 and before != after
-    assert [line.split(",")[1:] for line in before] == [line.split(",")[1:] for line in after]
-
-
 def test_a_file_that_cannot_be_read_is_named_and_the_others_go_on(tmp_path: Path) -> None:
     (tmp_path / "dot.c").write_text("int dot(int a) { return a; }")
     (tmp_path / "cut.so").write_bytes(TINY.read_bytes()[:5000])
@@ -65,12 +55,6 @@ def test_programs_of_distributions_name_no_compiler(removed: str, tmp_path: Path
     assert texts[0] == texts[1] and texts[0]
     result = blocks(tmp_path / "g.o")
     assert result.exit_code == 0, result.output
-
-
-def test_a_link_for_the_lines_stays_a_link(tmp_path: Path) -> None:
-    (tmp_path / "link.csv").symlink_to("other.csv")
-    assert blocks(TINY, "--out", tmp_path / "link.csv").exit_code == 0
-    assert (tmp_path / "link.csv").is_symlink() and (tmp_path / "other.csv").stat().st_size > 1000
 
 
 @pytest.mark.parametrize(

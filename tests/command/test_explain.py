@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -75,14 +74,6 @@ def test_lines_of_hexadecimal_have_their_page(tmp_path: Path) -> None:
     assert "left alone" in text
 
 
-def test_standard_input_without_a_gain(tmp_path: Path) -> None:
-    out = tmp_path / "mine.html"
-    result = run("-", "-o", out, "--for", "haswell", input=f"{ORDERED}\n")
-    assert result.exit_code == 0, result.output
-    assert "standard input: 1 blocks, 0 faster in a new order; for haswell by search" in result.stderr
-    assert "Of 1 basic blocks, 0 gain by a new order" in out.read_text()
-
-
 def test_without_llvm_mca_the_page_says_how_to_have_timelines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(llvm_mca, "find", lambda: None)
     gain = Gain(("<place>", "other"), bytes.fromhex(ORDERED), (1, 0), 9, 8)
@@ -126,14 +117,3 @@ def test_what_cannot_be(assembly: Path, tmp_path: Path) -> None:
     assert "f.c: " in refused(tmp_path / "f.c", "-o", out, "--for", "atom")
     assert out.read_text() == "of yesterday"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["f.c", "f.html"]
-
-
-def test_the_verb_imports_nothing_slow_before_it_runs() -> None:
-    slow = {"pandas", "jinja2", "numba", "numpy", "iced_x86", "torch", "matplotlib"}
-    code = f"import sys; import learned_schedulers.command.explain; print(sorted({slow} & set(sys.modules)))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
-
-
-def test_the_help_teaches() -> None:
-    text = " ".join(run("--help").stdout.split())
-    assert "both orders side by side" in text and "learned-schedulers explain f.s --for haswell -o f.html" in text

@@ -155,16 +155,6 @@ def test_options_of_modules_alone(modules: Path) -> None:
     assert "--tf32: the data sheet of the v100 has no tf32" in refused(*words, "--tf32")
 
 
-def test_inputs_count_as_memory_and_the_memory_that_is_given_is_told(modules: Path) -> None:
-    """Keys, values and queries that the caller keeps, 1.07 GB, and a result of that size."""
-    words = ("of_graph:Attention", "--input", "4,8,131072,64", "--devices", "2", "--moves", "0")
-    assert "needs 2.14748 GB for its inputs, result and weights, but a device has 1 GB" in (
-        refused(*words, "--memory", "1")
-    )
-    fitting = run(*words, "--memory", "3")
-    assert "2 devices of 3 GB" in fitting.stdout and re.search(r"2,147\.5 MB +1,073\.7 MB\n", fitting.stdout)
-
-
 def test_what_one_device_cannot_hold_is_refused_before_any_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planned, "trials", lambda *_: pytest.fail("a search"))
     assert "needs 0.750378 GB for its inputs, result and weights" in refused(FILES / "bert_l-3_inference.json")
@@ -198,16 +188,6 @@ def test_the_same_seed_writes_the_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
 
 
-@pytest.mark.slow
-def test_go_is_no_worse_than_heft(tmp_path: Path) -> None:
-    result = run(RESNET, "--by", "go", "--moves", "60", "--link", "nvlink", "--trace", tmp_path / "trace.json")
-    assert result.exit_code == 0, result.output
-    lines = {line.split()[0]: line for line in result.stdout.splitlines() if " ms" in line}
-    makespan = {name: float(lines[name].split()[1].replace(",", "")) for name in ("go", "heft")}
-    assert "<- chosen" in lines["go"] and makespan["go"] <= makespan["heft"]
-    assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
-
-
 @pytest.mark.parametrize("count", [0, 1])
 def test_none_and_one_operation(count: int, tmp_path: Path) -> None:
     path = written(tmp_path, [node(7 + i, size=1e6) for i in range(count)], [])
@@ -216,15 +196,6 @@ def test_none_and_one_operation(count: int, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert f"{count} operations, 0 edges" in result.stdout
     assert json.loads(out["split"].read_text())["fpgas"][0]["nodes"] == [7][:count]
-
-
-@pytest.mark.slow
-def test_10_000_parents_of_one_node(tmp_path: Path) -> None:
-    path = written(
-        tmp_path, [node(i) for i in range(10_001)], [edge(i, 10_000) for i in range(10_000)], maxSizePerFPGA=1e12
-    )
-    result = run(path, "--moves", "10")
-    assert result.exit_code == 0 and "10001 operations, 10000 edges" in result.stdout
 
 
 def test_a_link_of_your_own_has_its_speed(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any, get_args
 
@@ -214,15 +213,6 @@ def test_files_of_one_name_keep_their_places_below_their_common_folder(
         assert line.endswith(f",{number}\n") and not line.startswith(SLOW_FIRST)
 
 
-def test_a_file_that_cannot_be_read_is_named_and_the_others_go_on(tmp_path: Path) -> None:
-    (tmp_path / "wide.csv").write_bytes("4889d8\n".encode("utf-16"))
-    (tmp_path / "mine.csv").write_text(f"{SLOW_FIRST}\n")
-    words = ["-o", tmp_path / "out", "--for", "atom", "--by", "list"]
-    result = typed("order", tmp_path / "wide.csv", tmp_path / "mine.csv", *words)
-    assert result.exit_code == 1 and "wide.csv" in result.stderr
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine.csv"]
-
-
 @pytest.mark.slow
 def test_files_that_are_not_there_do_not_end_a_batch(tmp_path: Path) -> None:
     for name in ("first.csv", "last.csv", "lines.csv"):
@@ -414,15 +404,3 @@ def test_names_of_the_command_are_those_of_the_rooms() -> None:
     assert get_args(order.By) == methods.METHODS
     assert get_args(order.For) == ("host", *targets.TARGETS)
     assert get_args(order.Memory) == get_args(memory_order.MemoryOrder)
-
-
-def test_as_a_user_types_it(tmp_path: Path) -> None:
-    (tmp_path / "mine.csv").write_text(f"{SLOW_FIRST}\nzz\n")
-    code = (
-        "import sys; from learned_schedulers.command.main import app; app(standalone_mode=False);"
-        "print(sorted({'elftools', 'sklearn', 'matplotlib', 'torch._dynamo'} & set(sys.modules)))"
-    )
-    words = ["order", tmp_path / "mine.csv", "-o", tmp_path / "out.csv", "--for", "atom", "--by", "list"]
-    process = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
-    assert process.stdout == "[]\n"  # slow to import, and not needed
-    assert "1 changed" in process.stderr and "line 2: not hexadecimal" in process.stderr

@@ -123,12 +123,6 @@ def test_what_is_no_better_stays_byte_for_byte(tmp_path: Path) -> None:
     assert len([*tmp_path.iterdir()]) == 2
 
 
-def test_in_place(tmp_path: Path) -> None:
-    (tmp_path / "f.ll").write_text(HEADER + rounds(24))
-    result = typed(tmp_path / "f.ll", "--in-place", "--evaluations", "2", "--for", "haswell")
-    assert result.exit_code == 0 and "%v" in (tmp_path / "f.ll").read_text()
-
-
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
@@ -174,12 +168,6 @@ def test_odd_files_are_refused_and_a_batch_goes_on(content: bytes, reason: str, 
     assert f"error: {tmp_path}/no.ll: No such file or directory; correct its name" in result.stderr
 
 
-def test_damaged_bitcode_is_told_by_its_suffix(tmp_path: Path) -> None:
-    (tmp_path / "f.bc").write_bytes(b"BX\xc0\xde1234")
-    result = typed(tmp_path / "f.bc", "-o", tmp_path / "f.o", "--evaluations", "2")
-    assert result.exit_code == 1 and "f.bc: LLVM cannot read this" in result.stderr
-
-
 def test_options_of_code_need_code(tmp_path: Path) -> None:
     (tmp_path / "f.csv").write_text("4889d8\n")
     result = typed(tmp_path / "f.csv", "--dry-run", "--evaluations", "3", "--by-clang=-O2", "--measure=3")
@@ -219,13 +207,6 @@ def test_without_a_confined_process_nothing_is_measured(source: Path, monkeypatc
     result = typed(source, "-o", source.parent / "new.o", "--measure", "9")
     assert result.exit_code == 1 and "--measure: code of blocks is not run" in result.stderr
     assert "leave --measure out: counts judge orders" in result.stderr and not (source.parent / "new.o").exists()
-
-
-@pytest.mark.slow
-def test_a_batch_mixes_code_and_blocks(source: Path) -> None:
-    (source.parent / "f.csv").write_text("488b03418b57044889de4889ef\n")
-    result = typed(source, source.parent / "f.csv", "--dry-run", "--evaluations", "2", "--for", "atom")
-    assert result.exit_code == 0 and "3 functions" in result.stderr and "1 blocks" in result.stderr
 
 
 def test_a_defect_of_an_order_is_not_written(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,8 +79,3 @@ def test_what_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_text(json.dumps(file))
     assert "mine.json: nodes.1.fpgaLatency (id 20): Field required" in refused(tmp_path / "mine.json")
     assert [path.name for path in tmp_path.iterdir()] == ["mine.json"]
-
-
-def test_help_teaches_by_examples() -> None:
-    message = run("--help").stdout
-    assert message.count("learned-schedulers split ") >= 3 and "maxSizePerFPGA" in message

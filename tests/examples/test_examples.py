@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import itertools
-import runpy
-import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -75,61 +72,6 @@ def test_an_example_writes_its_table_and_a_small_picture(
     with Image.open(path) as picture:
         assert picture.format == "PNG" and picture.width > 1000
     assert path.stat().st_size < LARGEST_PICTURE
-
-
-def test_an_example_runs_as_a_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "picture.png"
-    options = ["--output", str(path), "--steps", "1", "--runs", "1", "--tests", "5"]
-    monkeypatch.setattr(sys, "argv", ["ranking.py", *options])
-    with contextlib.suppress(SystemExit):
-        runpy.run_path(str(FOLDER / "ranking.py"), run_name="__main__")
-    assert path.exists()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_committed_picture_is_small_and_named_in_the_readme(name: str) -> None:
-    assert (FOLDER / "pictures" / f"{name}.png").stat().st_size < LARGEST_PICTURE
-    assert f"pictures/{name}.png" in (FOLDER / "README.md").read_text()
-
-
-def test_every_method_starts_from_the_same_weights_and_repeats_itself() -> None:
-    example, compare = load("capacities"), load("comparison").compare
-    instances = example.draw(10, np.random.default_rng(0))
-
-    def run(methods: list) -> list[float]:
-        def measure(plan: torch.Tensor, _: object) -> dict[str, float]:
-            return {"sum of squares": float(plan.square().sum())}
-
-        rows, _ = compare(methods, example.Planner, example.draw, instances, measure, seeds=range(2), steps=2)
-        return list(rows["sum of squares"])
-
-    first = run(example.METHODS[1:2])
-    assert first == run(example.METHODS[1:2])
-    assert first[0] != first[2]  # another seed
-    assert sorted(run([example.METHODS[1]] * 2)) == sorted(first * 2)  # a method does not depend on those before it
-
-
-def test_known_preferences_are_true_and_differ_between_queries() -> None:
-    ranking = load("ranking")
-    queries = ranking.draw(30, np.random.default_rng(0))
-    order = queries.rank.numpy().argsort(1)
-    assert (queries.preferences.sum((1, 2)) == ranking.PREFERENCES).all()
-    assert not ranking.violated(order, queries.preferences).any()
-    assert not ranking.kendall(order, queries.rank.numpy()).any()
-    assert (ranking.violated(order[:, ::-1], queries.preferences) == 1).all()
-    assert (ranking.kendall(order[:, ::-1], queries.rank.numpy()) == 1).all()
-    assert len({item.tobytes() for item in queries.preferences}) == 30
-
-
-def test_the_gradient_of_the_fenchel_young_loss_is_the_difference_to_the_truth() -> None:
-    ranking = load("ranking")
-    queries = ranking.draw(4, np.random.default_rng(1))
-    logits = torch.randn(4, 10, 10, generator=torch.Generator().manual_seed(1), requires_grad=True)
-    ranking.fenchel_young(logits, queries).backward()
-    soft = ranking.METHODS[2].operators["POPOCS nearest"](logits.detach(), queries)
-    assert logits.grad is not None
-    truth = torch.nn.functional.one_hot(queries.rank, 10)
-    torch.testing.assert_close(4 * logits.grad, soft - truth)
 
 
 def test_no_feasible_shares_carry_more_than_the_best() -> None:

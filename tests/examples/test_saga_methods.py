@@ -6,7 +6,6 @@ SAGA is no dependency: without it (examples/saga_methods/README.md) only the pac
 from __future__ import annotations
 
 import ast
-import os
 import shutil
 import subprocess
 import sys
@@ -18,13 +17,11 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.devices.targets import Target, proxy
 from learned_schedulers.graphs.methods import OK, UNSUPPORTED, Budget
-from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
+from learned_schedulers.graphs.problems.problem import Edges, Problem
 from tests.graphs.problems import drawn
 
 FOLDER = Path(__file__).parents[2] / "examples/saga_methods"
@@ -81,22 +78,6 @@ def test_claimed_makespans_are_those_of_our_simulator(adapter: ModuleType, name:
         assert name in LATER or simulated == pytest.approx(claimed, rel=ROUNDING)
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 4), st.floats(-12, 12))
-@settings(max_examples=25, deadline=None)
-def test_any_unit_of_time_gives_the_same_schedule(
-    adapter: ModuleType, seed: int, n: int, m: int, exponent: float
-) -> None:
-    problem = drawn.problem(np.random.default_rng(seed), n, m, 0.3)
-    unit = 2.0 ** round(exponent)
-    transfers = Transfers(problem.transfers.slope * unit, problem.transfers.delay * unit)
-    scaled = Problem(problem.seconds * unit, problem.sizes, problem.children, m, transfers)
-    schedules = [
-        adapter.order_and_placement(each, adapter.scheduled(adapter.HeftScheduler(), each))
-        for each in (problem, scaled)
-    ]
-    assert all(np.array_equal(first, second) for first, second in zip(*schedules, strict=True))
-
-
 def test_methods_propose_on_the_target_and_say_what_they_cannot(adapter: ModuleType) -> None:
     rng = np.random.default_rng(1)
     problem = drawn.problem(rng, 10, 3)
@@ -114,32 +95,3 @@ def test_methods_propose_on_the_target_and_say_what_they_cannot(adapter: ModuleT
     nothing = Problem(np.zeros(0), np.zeros(0), Edges(np.zeros(1, np.int32), np.zeros(0, np.int32)), 2)
     empty = adapter.Heft(adapter.Heft.Settings(method="saga_heft"), target=Target((nothing,)))
     assert empty.propose(nothing, rng, Budget()).orders.shape == (1, 0)
-
-
-def test_two_processes_give_the_same_schedules(adapter: ModuleType) -> None:
-    """SAGA's own do not: the sequence of its sets follows from the hashes of names."""
-    script = (
-        "import hashlib, numpy as np, saga_methods as adapter\n"
-        "from tests.graphs.problems import drawn\n"
-        "digest, rng = hashlib.sha256(), np.random.default_rng(0)\n"
-        "for _ in range(10):\n"
-        "    problem = drawn.problem(rng, 15, 3, 0.2)\n"
-        "    for method in adapter.SagaMethod.__subclasses__():\n"
-        "        schedule = adapter.scheduled(method.scheduler(), problem)\n"
-        "        for part in adapter.order_and_placement(problem, schedule):\n"
-        "            digest.update(part.tobytes())\n"
-        "print(digest.hexdigest())\n"
-    )
-    paths = os.pathsep.join([str(FOLDER), str(FOLDER.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
-    digests = {
-        subprocess.run(
-            [sys.executable, "-c", script],
-            env=os.environ | {"PYTHONHASHSEED": str(seed), "PYTHONPATH": paths},
-            check=True,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        ).stdout
-        for seed in (1, 2)
-    }
-    assert len(digests) == 1

@@ -71,11 +71,6 @@ def test_a_network_comes_back_with_its_settings(name: str, tmp_path: Path) -> No
     assert again.read_bytes() == path.read_bytes()
 
 
-def test_a_vocabulary_is_part_of_the_file(tmp_path: Path) -> None:
-    ordering().save(tmp_path / "w")
-    assert OrderingNetwork.load(tmp_path / "w").vocabulary.tokens == ["mov", "add"]
-
-
 @pytest.mark.parametrize("name", ["pocsnet", "ordering", "reads once", "whole_graph", "fusing"])
 def test_what_is_no_such_file_is_named(name: str, tmp_path: Path) -> None:
     of, path = FILES[name], tmp_path / "weights.safetensors"

@@ -217,18 +217,6 @@ def test_items_do_not_influence_each_other(method: Method) -> None:
     torch.testing.assert_close(whole[2:3], epocs(y[2:3], item_constraints, method=method))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS)
-def test_float32_reaches_the_tolerance(method: Method) -> None:
-    a, c = sparse_normal(64, 4, 40, seed=2).float(), sparse_normal(64, 10, 40, seed=3).float()
-    middle = torch.full((40,), 1 / 40)
-    constraints: list[Constraint] = [
-        AffineEqualities(a, a @ middle), HalfSpaces(c, c @ middle + 0.01), Box(0.0, 1.0),
-    ]  # fmt: skip
-    result = epocs(normal(64, 40).float(), constraints, method=method, iterations=3000)
-    assert violation(result, constraints).max() <= 1e-5
-
-
 def test_dykstra_is_the_nearest_point_as_popocs_finds_it() -> None:
     rng = np.random.default_rng(0)
     n, size = 4, 10

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import get_args
 
 import numba
@@ -77,12 +78,6 @@ def test_a_second_projection_changes_nothing(method: Method) -> None:
     torch.testing.assert_close(twice, once, atol=1e-7, rtol=0)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_a_legal_permutation_stays(method: Method) -> None:
-    identity = torch.eye(4).unsqueeze(0)
-    torch.testing.assert_close(popocs(identity, torch.ones(1, 4, 4).triu(1).bool(), method=method), identity)
-
-
 @pytest.mark.parametrize(("method", "windows"), [("extrapolated", True), ("nearest", True), ("nearest", False)])
 def test_a_total_order_is_the_result_for_any_proposal(method: Method, windows: bool) -> None:
     precedes = torch.zeros(1, 3, 3, dtype=torch.bool)
@@ -149,26 +144,11 @@ def masked(n: int, density: float, seed: int) -> tuple[torch.Tensor, PartialOrde
     return proposal, partial_orders(random_precedes(4, n, rng, density), mask)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("density", [0.0, 0.3, 1.0])  # none, some, total orders
-@pytest.mark.parametrize("n", [1, 2, 3, 4])
-def test_gradient(method: Method, density: float, n: int) -> None:
+@pytest.mark.parametrize(("method", "windows"), [*((method, True) for method in METHODS), ("nearest", False)])
+@pytest.mark.parametrize(("n", "density"), [*product([1, 2, 4], [0.0, 0.3, 1.0]), (6, 0.3)])  # none, some, total orders
+def test_gradient(method: Method, windows: bool, n: int, density: float) -> None:
     proposal, orders = masked(n, density, seed=n)
-    assert torch.autograd.gradcheck(lambda x: popocs(x, orders, method=method), (proposal,))
-
-
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("n", [5, 6])
-def test_gradient_of_larger_items(method: Method, n: int) -> None:
-    proposal, orders = masked(n, 0.3, seed=n)
-    assert torch.autograd.gradcheck(lambda x: popocs(x, orders, method=method), (proposal,))
-
-
-@pytest.mark.parametrize("density", [0.0, 0.3, 1.0])
-@pytest.mark.parametrize("n", [1, 2, 4])
-def test_gradient_without_windows(density: float, n: int) -> None:
-    proposal, orders = masked(n, density, seed=n)
-    assert torch.autograd.gradcheck(lambda x: popocs(x, orders, method="nearest", windows=False), (proposal,))
+    assert torch.autograd.gradcheck(lambda x: popocs(x, orders, method=method, windows=windows), (proposal,))
 
 
 @pytest.mark.parametrize("iterations", [0, 1, 2])
@@ -192,16 +172,6 @@ def test_gradients_of_single_precision_are_those_of_double(method: Method) -> No
         assert leaf.grad is not None and leaf.grad.dtype == leaf.dtype
         gradients.append(leaf.grad.double())
     torch.testing.assert_close(gradients[0], gradients[1], atol=1e-5, rtol=1e-5)
-
-
-def test_gradients_stay_small_through_the_iterations() -> None:
-    """Within the windows every item ends soon, and no step makes the gradient large."""
-    rng = np.random.default_rng(0)
-    proposal = torch.from_numpy(3 * rng.normal(size=(200, 20, 20))).requires_grad_()
-    cotangent = torch.from_numpy(rng.normal(size=(200, 20, 20)))
-    popocs(proposal, corpus_like(200, 20, rng)).backward(cotangent)
-    assert proposal.grad is not None
-    assert (proposal.grad.flatten(1).norm(dim=1) < 100 * cotangent.flatten(1).norm(dim=1)).all()
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -276,7 +246,3 @@ def test_sinkhorn_is_doubly_stochastic_and_invariant_to_shifts() -> None:
     torch.testing.assert_close(matrix.sum(-2), torch.ones(4, 5).double())
     shifted = logits + torch.randn(4, 5, 1).double()
     torch.testing.assert_close(log_sinkhorn(shifted, 20), log_sinkhorn(logits, 20))
-
-
-def test_sinkhorn_survives_huge_logits() -> None:
-    assert sinkhorn(torch.eye(5) * 1e4, 20).isfinite().all()

@@ -118,12 +118,6 @@ def test_it_converges(n: int, dtype: torch.dtype) -> None:
     assert not result[torch.from_numpy(~orders.support())].any()
 
 
-def test_a_total_order_leaves_one_matrix() -> None:
-    precedes = np.triu(np.ones((1, 5, 5), bool), 1)
-    result = time_indexed(torch.from_numpy(np.random.default_rng(0).normal(size=(1, 5, 5))), partial_orders(precedes))
-    assert torch.allclose(result[0], torch.eye(5, dtype=torch.float64), atol=1e-9)
-
-
 def test_items_do_not_influence_each_other() -> None:
     """Padding, infinities and NaN of one item change no other item."""
     rng = np.random.default_rng(0)
@@ -144,14 +138,6 @@ def test_items_do_not_influence_each_other() -> None:
     result = time_indexed(broken, orders)
     assert result[0].isnan().any() and result[1:].isfinite().all()
     assert torch.allclose(result[2:], whole[2:], atol=1e-9)
-
-
-def test_no_items_and_single_instructions() -> None:
-    assert time_indexed(torch.zeros(0, 3, 3), partial_orders(np.zeros((0, 3, 3), bool))).shape == (0, 3, 3)
-    assert time_indexed(torch.full((2, 1, 1), 7.0), partial_orders(np.zeros((2, 1, 1), bool))).flatten().tolist() == [
-        1,
-        1,
-    ]
 
 
 def test_gradient() -> None:

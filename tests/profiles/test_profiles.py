@@ -33,10 +33,6 @@ def test_every_rule_declares_what_it_needs() -> None:
     assert (NEEDS["minutes"] * 60 > NEEDS["measured_seconds"]).all()
 
 
-def test_most_rules_were_measured() -> None:
-    assert (NEEDS["jobs"] > 0).mean() > 0.9, NEEDS[NEEDS["jobs"] == 0]["rule"].tolist()
-
-
 @pytest.mark.parametrize("name", CLUSTERS)
 def test_profiles_name_rules_that_exist(name: str) -> None:
     content = profile(name)
@@ -53,7 +49,3 @@ def test_profiles_use_keys_of_their_plugins(name: str) -> None:
     settings = importlib.import_module(plugin.__name__).ExecutorSettings
     fields = {f"{name}-{field.replace('_', '-')}" for field in settings.__dataclass_fields__}
     assert {key for key in profile(name) if key.startswith(f"{name}-")} <= fields
-
-
-def test_the_profile_that_was_not_run_says_so() -> None:
-    assert "THIS PROFILE WAS NOT RUN" in (ROOT / "profiles/kubernetes/config.yaml").read_text()

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learned_schedulers.projects import judge
 from learned_schedulers.projects.judge import Violation, makespan
 from learned_schedulers.projects.problem import JobShop, project_of
 from tests.projects import oracle
@@ -52,10 +51,3 @@ def test_a_capacity_that_is_exceeded_is_named_with_its_time() -> None:
     with pytest.raises(Violation, match=r"machine 0 at time 2: 2 units are needed.*1 \(job 0, step 0; job 1, step 0\)"):
         makespan(project, np.array([0, 3, 2, 5]))
     assert makespan(project, np.array([0, 3, 3, 5])) == 7
-
-
-def test_methods_are_judged_by_nothing_else() -> None:
-    """The judge imports the problem alone."""
-    assert {name for name in vars(judge) if not name.startswith("_")} == {
-        "LONGEST", "Project", "Violation", "annotations", "makespan", "np",
-    }  # fmt: skip

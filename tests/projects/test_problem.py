@@ -73,12 +73,6 @@ def test_what_is_no_job_shop_is_named(machines: list[list[int]], durations: list
         JobShop(np.array(machines, np.int32), np.array(durations))
 
 
-def test_a_job_shop_of_too_many_machines_is_refused() -> None:
-    machines = np.arange(5000, dtype=np.int32)[None]
-    with pytest.raises(Invalid, match="are too many"):
-        JobShop(machines, np.ones((1, 5000), np.int64))
-
-
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(1, 2), st.booleans())
 def test_no_schedule_is_shorter_than_the_bound(seed: int, n: int, resources: int, topological: bool) -> None:
     project = drawn_projects.project(np.random.default_rng(seed), n, resources, topological=topological)

@@ -55,10 +55,6 @@ def test_comments_blank_lines_and_other_ends_of_lines_are_no_fault(tmp_path: Pat
         assert job_shop is not None and job_shop.durations.tolist() == [[3, 2], [2, 4]]
 
 
-def line_of(text: str, words: str) -> int:
-    return next(number for number, line in enumerate(text.split("\n"), 1) if words in line)
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -1,70 +1,19 @@
-"""Made-up evidence of the report: parameters of the new form, rows of table `results`, an Evidence of them."""
+"""Made-up evidence of the report: rows of table `results`, other tables, and an Evidence of them."""
 
 from __future__ import annotations
 
-import re
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pipeline.lab.page import build
 from pipeline.lab.page.evidence import Evidence
-from pipeline.lab.page.pages import Page, pages
 from pipeline.lab.shared_tables import KEY, RESULTS
 from pipeline.operator.tables import RESIDUALS
+from tests.report.shown import params
 
-NETWORKS = ["sinkhorn", "popocs_20", "popocs_40", "popocs_60", "popocs_150"]
-BASELINES = ["random_legal", "input_order", "critical_path", "gcc"]
 PLAIN = dict.fromkeys(KEY, "none") | {"seed": "all", "comparison": "value", "lengths": "all", "dependencies": "full"}
-_KNOBS = {
-    "operator": "sinkhorn", "method": "cyclic", "proposal": "logits", "iterations": 20, "loss": "cross_entropy",
-    "floor": 1e-6, "optimiser": "adam", "learning_rate": 0.005, "decay": "cosine", "batch_size": 128, "steps": 2400,
-    "hidden": 256,
-}  # fmt: skip
-_ENCODER = {"layers": 4, "following": False}
-_ORDERING = {"encoder": _ENCODER, "training": "training", "steps": 400}
-POCSNET = {"sinkhorn": _KNOBS, "popocs": _KNOBS | {"operator": "popocs", "floor": 0.02}}
-
-
-def _experiment(task: str, sets: list[str], models: dict, **more: Any) -> dict:
-    return {"task": task, "sets": sets, "models": models, "seeds": [0, 1]} | more
-
-
-_DEVELOPED = _experiment("imitation", ["development"], {"attention_pointer": _ORDERING})
-PARAMS: dict[str, Any] = {
-    "corpus": {"min_instructions": 2, "max_instructions": 64},
-    "split": {"n_instructions": 5, "sampler": "random_ready", "sources": ["qt56"]},
-    "tokens": {"min_count": 5},
-    "evaluation": {"example_blocks": 3, "confidence": 0.95, "bootstrap_samples": 1000},
-    "residuals": {"scale": 2.0, "tolerance": 1e-5, "shown": [20, 60]},
-    "sets": {},
-    "methods": {"cp_sat_alone": {"method": "cp_sat"}, "imitator": {"method": "ordering"}},
-    "experiments": {
-        "quick": _experiment("reproduction", ["test_5"], POCSNET),
-        "paper": _experiment("reproduction", ["test_5_paper"], POCSNET),
-        "operator_learning": _experiment("reproduction", ["test_5"], POCSNET),
-        "imitation": _experiment(
-            "imitation",
-            ["test_5", "test_4_40", "test_programs_4_40"],
-            {"attention_pointer": _ORDERING},
-            methods=["random_legal", "input_order", "critical_path"],
-        ),
-        "imitation_input": _experiment(
-            "imitation",
-            ["compiled_test", "shuffled_test"],
-            {
-                "from_input": _ORDERING | {"training": "compiled_training"},
-                "from_shuffled": _ORDERING | {"training": "shuffled_training"},
-            },
-            methods=["random_legal", "input_order", "critical_path"],
-        ),
-        "processors": _experiment(
-            "processors", ["test_5", "test_10_40"], {"learned_atom": _ORDERING}, targets=["atom", "haswell"]
-        ),
-    },
-}
 
 
 def results(rows: list[dict]) -> pd.DataFrame:
@@ -79,101 +28,9 @@ def results(rows: list[dict]) -> pd.DataFrame:
 def evidence(*rows: pd.DataFrame, **more: Any) -> Evidence:
     """Evidence of these rows of results; `more`: tables by their stems, and fields of Evidence by name."""
     fields = {name: more.pop(name) for name in list(more) if name in Evidence.__dataclass_fields__}
-    shown = pd.concat([results([])[:0], *rows], ignore_index=True) if rows else results([])
-    default: dict[str, Any] = {"params": PARAMS, "results": shown, "tables": {"corpus": statistics()} | more}
+    rows_shown = pd.concat([results([])[:0], *rows], ignore_index=True) if rows else results([])
+    default: dict[str, Any] = {"params": params(), "results": rows_shown, "tables": {"corpus": statistics()} | more}
     return Evidence(**(default | fields))
-
-
-def without_anchors(text: str) -> str:
-    """A cell or a page without the anchors of claims."""
-    return re.sub(r'<a id="\w+"></a>', "", text)
-
-
-def page(name: str, evidence: Evidence) -> tuple[str, set[str]]:
-    """One page as Markdown, and the names of its figures."""
-    chosen = declared_page(name)
-    return build.page_text(chosen, evidence), set(build.page_figures(chosen, evidence))
-
-
-def declared_page(name: str) -> Page:
-    """The page of this name."""
-    (chosen,) = (page for page in pages() if page.name == name)
-    return chosen
-
-
-def reproduction(experiment: str = "quick", dependencies: str = "full", latency: bool = True) -> pd.DataFrame:
-    """Results in which Sinkhorn learns a little and POPOCS a little more."""
-    rows: list[dict] = []
-    half = {"exact_match": 0.01, "cycles": 0.03}
-
-    def add(method: str, decoder: str, metric: str, value: float, **more: str) -> None:
-        place = {"experiment": experiment, "set": "test_5", "dependencies": dependencies, "target": "gcc", "n": 8579}
-        wide = 0.0 if value == 1 else 0.002 if "comparison" in more else half.get(metric, 0.004)
-        for shift, seed in enumerate(("all", "0", "1")):
-            at = value + 0.0001 * shift * (wide > 0)
-            number = {"metric": metric, "value": at, "low": at - wide, "high": at + wide, "seed": seed}
-            rows.append(place | {"method": method, "decoder": decoder} | number | more)
-
-    for k, method in enumerate([*NETWORKS, *BASELINES]):
-        learned = method in NETWORKS
-        for decoder in ("hungarian", "topological") if learned else ("none",):
-            legal = decoder != "hungarian"
-            exact = 1.0 if method == "gcc" else 0.58 + 0.004 * k + 0.02 * legal if learned else 0.3
-            add(method, decoder, "exact_match", exact)
-            add(method, decoder, "exact_match_multi_order", exact - 0.1)
-            add(method, decoder, "slot_accuracy", min(exact + 0.2, 1))
-            add(method, decoder, "kendall_tau_distance", 0.2 - 0.15 * exact)
-            add(method, decoder, "violations_per_block", 0.0 if legal else 0.09 - 0.005 * k)
-            add(method, decoder, "valid_share", 1.0 if legal else 0.934 + 0.005 * k)
-            if method.startswith("popocs"):
-                less = {"comparison": "difference", "baseline": "sinkhorn"}
-                add(method, decoder, "exact_match", 0.012, **less)
-                add(method, decoder, "kendall_tau_distance", -0.001, **less)
-                add(method, decoder, "violations_per_block", -0.02, **less)
-                add(method, decoder, "valid_share", 0.01, **less)
-                add(method, decoder, "valid_share", 0.003 * (k - 1), comparison="difference", baseline="popocs_20")
-            if latency:
-                for judge, cycles in (("haswell_100", 2.34 + 0.001 * k), ("atom", 9.1 + 0.02 * k)):
-                    unit = "cycles" if judge == "atom" else "cycles per iteration"
-                    more = {"judge": judge, "unit": unit, "comparison": "difference", "baseline": "gcc"}
-                    add(method, decoder, "cycles", cycles, judge=judge, unit=unit)
-                    add(method, decoder, "cycles", 0.0 if method == "gcc" else 0.001 * k, **more)
-    return results(rows)
-
-
-def history(
-    experiment: str = "quick", models: tuple[str, ...] = ("popocs", "sinkhorn"), seeds: int = 2
-) -> pd.DataFrame:
-    """Trainings as published; exact match is not measured on training blocks of imitators."""
-    steps, frames = np.arange(800, 4001, 800), []
-    for model, seed, split in product(models, range(seeds), ("training", "development")):
-        fall = np.exp(-steps / 2000) + 0.01 * seed
-        rows = {"step": steps, "split": split, "loss": 0.3 + fall, "exact_match": 0.8 - 0.3 * fall}
-        more: Any = {
-            "valid_share": 1.0,
-            "learning_rate": 0.002,
-            "dependencies": "full",
-            "model": model,
-            "seed": str(seed),
-        }
-        frames.append(pd.DataFrame(rows).assign(experiment=experiment, **more))
-    return pd.concat(frames, ignore_index=True)
-
-
-def sweep(experiment: str = "quick", shift: float = 0.0) -> pd.DataFrame:
-    iterations = np.array([0, 5, 20, 60, 150])
-    return pd.DataFrame(
-        {
-            "experiment": experiment,
-            "dependencies": "full",
-            "seed": "0",
-            "iterations": iterations,
-            "violations_per_block": 0.06 + 0.1 * np.exp(-iterations / 15) + shift,
-            "valid_share": 0.955 - 0.1 * np.exp(-iterations / 15) - shift,
-            "exact_match": 0.59 + shift,
-            "residual_median": np.exp(-iterations / 10.0),
-        }
-    )
 
 
 def examples(experiment: str = "quick") -> pd.DataFrame:
@@ -206,19 +63,6 @@ def residuals() -> pd.DataFrame:
         for n, kind in product((5, 10), ("softmax", "logits"))
     ]
     return pd.DataFrame(rows, columns=RESIDUALS.schema.names)
-
-
-def peers() -> pd.DataFrame:
-    """Table `peers`: seconds grow as the cube of the length, on random DAGs as the square."""
-    slower = {"cyclic": 1, "extrapolated": 1, "nearest": 2, "cyclic_loop": 250, "qpth": 400}
-    rows: list[tuple] = [
-        (peer, "corpus", n, 256, 256 if peer != "qpth" else 4, 0, factor * 1e-6 * n**3, 1e-7, 1e-6, 3.0, None)
-        for n, (peer, factor) in product((5, 10, 20), slower.items())
-    ]
-    rows += [("extrapolated", "random", n, 32, 32, 60, 1e-6 * n**2, 1e-7, 1e-6, 3.0, None) for n in (16, 32, 64)]
-    rows.append(("linsatnet", "corpus", 20, 256, 0, 0, *[np.nan] * 4, "ended by signal 9 | out of memory"))
-    columns = "peer dags n_instructions batch items iterations seconds_per_batch residual_median residual_max"
-    return pd.DataFrame(rows, columns=[*columns.split(), "peak_memory_mb", "reason"])
 
 
 def statistics() -> pd.DataFrame:

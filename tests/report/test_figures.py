@@ -8,14 +8,15 @@ from learned_schedulers.figures import render
 from pipeline.lab.page import plots
 from pipeline.lab.page.panels import styles
 from pipeline.reproduction.figures import example, figure_3
-from tests.report import made
+from tests.report import made, shown
 
 
 def test_equal_frames_give_equal_bytes() -> None:
-    rows = made.reproduction()
-    first = render(figure_3(made.sweep(), rows))
-    assert first == render(figure_3(made.sweep(), rows.copy()))
-    assert first != render(figure_3(made.sweep(shift=0.01), rows))
+    paper = shown.evidence("paper")
+    sweep, rows = paper.tables["sweep"], paper.results
+    first = render(figure_3(sweep, rows))
+    assert first == render(figure_3(sweep, rows.copy()))
+    assert first != render(figure_3(sweep.assign(valid_share=sweep["valid_share"] - 0.01), rows))
     assert b"matplotlib" not in first.lower()
 
 
@@ -26,12 +27,6 @@ def test_an_example_marks_every_slot_twice() -> None:
     assert len(figure.axes) == 4 and all(len(ax.patches) == 5 for ax in figure.axes)
     labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     assert labels == list(block.iloc[0]["instructions"])
-
-
-def test_trainings_have_a_line_for_each_seed_and_their_mean() -> None:
-    history = made.history("imitation", ("attention_pointer",), 3)
-    loss, exact = plots.training(history, [("loss", "Loss"), ("exact_match", "Exact match")]).axes
-    assert len(loss.lines) == len(exact.lines) == 2 * 4  # two splits, three seeds and their mean
 
 
 def test_no_two_methods_have_one_style() -> None:

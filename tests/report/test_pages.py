@@ -15,7 +15,6 @@ from pipeline.lab.page.anchors import claims_in
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.numbers import WRITERS
 from pipeline.lab.page.pages import Page, pages
-from pipeline.lab.wiring import ROOT
 from tests.report import made, shown
 
 NAMES = [page.name for page in pages()]
@@ -85,11 +84,6 @@ def test_every_claim_of_an_answer_is_declared_and_is_printed_by_a_known_writer()
     assert {claim.front for claim in declared()} - {""} <= {page.name for page in pages() if page.card}
 
 
-@pytest.mark.parametrize("file", ["README.md", "learned_schedulers/operators/README.md"])
-def test_pages_named_in_documents_exist(file: str) -> None:
-    assert set(re.findall(r"reports/(\w+)\.(?:md|html)", (ROOT / file).read_text())) <= set(NAMES)
-
-
 def test_the_first_page_lists_all_pages_and_unpublished_experiments() -> None:
     text, evidence = report_of("some").texts["index"], evidence_of("some")
     missing = dict(re.findall(r"\((\w+)\.md\)\*\*: .*Not published yet: `(.*?)`\.\*", text))
@@ -118,16 +112,15 @@ def test_each_missing_experiment_is_named_with_its_command() -> None:
         for command in re.findall(r"Not measured yet: `((?:snakemake|python -m|git restore|make) [^`]*)`\.", text)
     }
     expected = {f"snakemake data/published/{name}.done" for name in ("devices", "gflownet", "fusion", "this_machine")}
-    expected |= {f"python -m benchmarks.{name}" for name in ("gpu_times", "cluster", "data_collection", "blocks_scale")}
+    expected |= {
+        f"python -m benchmarks.{name}" for name in ("gpu_times", "cluster", "operator", "blocks_scale", "ingest")
+    }
+    expected |= {
+        f"git restore reports/published/{name}" for name in ("faults", "own_cycles", "saga_peers", "own_split")
+    }
     assert expected <= named
     again = "".join(report_of("some").texts.values())
     assert not [name for name in SOME if f"`snakemake data/published/{name}.done`" in again]
-
-
-@pytest.mark.parametrize("which", ["some", "none"])
-def test_pictures_have_a_description(which: str) -> None:
-    for name, text in report_of(which).texts.items():
-        assert all(len(alt) > 20 for alt in re.findall(r"!\[(.*?)\]\(figures", text)), name
 
 
 PLACE = {"experiment": "attempted", "set": "a", "metric": "gap"}

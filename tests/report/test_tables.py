@@ -6,7 +6,7 @@ import pandas as pd
 
 from pipeline.lab.page.names import decoder_label, in_order, label, set_label
 from pipeline.lab.page.numbers import cell, count, percent, shown, with_interval
-from pipeline.lab.page.tables import Table, columns, lines, measured, metric, of, ordered, records, table, value
+from pipeline.lab.page.tables import Table, columns, lines, metric, of, ordered, records, table, value
 from tests.report import made
 
 ROWS = made.results(
@@ -73,9 +73,3 @@ def test_columns_that_are_written_alike_have_their_headings() -> None:
     frame = pd.DataFrame({"name": ["10", "2", "x"], "n": [1000, 2, 3], "share": [0.5, 0.25, 1.0]})
     shown_ = table([*columns(name="Name"), *columns(count, n="Number")], ordered(frame, {"name": ["x"]}))
     assert shown_.head == ["Name", "Number"] and shown_.lines == [["x", "3"], ["2", "2"], ["10", "1,000"]]
-
-
-def test_metrics_have_one_heading_each() -> None:
-    shown_ = table(measured("exact_match", "valid_share"), lines(ROWS, ["method"], where={"metric": "exact_match"}))
-    assert shown_.head == ["Exact match", "Valid"]
-    assert shown_.lines[0] == ["25.0% <small>[24.0 to 26.0]</small>", "-"]

@@ -27,8 +27,6 @@ from pipeline.graph_sets.stages import fusion_graphs as fusion_graphs_stage
 from pipeline.lab import places, tables
 from pipeline.lab.config.params import load
 from pipeline.lab.graph_table import read_graphs
-from pipeline.lab.shared_tables import PARTS, RESULTS
-from pipeline.lab.stages import evaluate_graphs
 
 pytestmark = pytest.mark.slow
 
@@ -96,32 +94,6 @@ def test_frozen_parts_are_those_that_the_parameters_draw() -> None:
     unfrozen = fusion_graphs(FusionSet.model_validate(SET), lambda graph: 0)
     with pytest.raises(ValueError, match=r"fusion_parts\.csv does not contain light_squeezenet"):
         with_head_room(unfrozen)
-
-
-def test_the_numbers_are_those_of_the_plans(graphs: Path, tmp_path: Path) -> None:
-    methods = {
-        "separate": {"method": "separate"},
-        "loop_fusion": {"method": "loop_fusion"},
-        "optimum": {"method": "optimum"},
-    }
-    paths = plans(tmp_path, graphs, ALONE, methods)
-    costs = judged(tmp_path, graphs, ALONE, paths)
-    by_method = costs.set_index("method")["seconds"]
-    assert by_method["loop_fusion"] < by_method["separate"] and np.isnan(by_method["optimum"])
-    (refused,) = tables.read(FUSION_PLANS, paths[-1])["message"]
-    assert "may be fused into their readers" in refused
-    results, parts = tmp_path / "results.parquet", tmp_path / "parts.parquet"
-    intervals = PARAMS.evaluation.model_dump_json(include={"bootstrap_samples", "confidence"})
-    read = [tmp_path / places.path("fusion_costs", experiment="e", graph_set="s")]
-    evaluate_graphs.main("e", "fusion", intervals, "{}", read, results, parts, peers=["separate"])
-    rows = tables.read(RESULTS, results)
-    compared = rows[
-        (rows["method"] == "loop_fusion") & (rows["baseline"] == "separate") & (rows["metric"] == "run_time")
-    ]
-    assert compared["value"].item() == pytest.approx(by_method["loop_fusion"] / by_method["separate"])
-    drawn = tables.read(PARTS, parts)
-    kernels = drawn[(drawn["metric"] == "kernels") & (drawn["method"] == "separate")]["value"]
-    assert kernels.tolist() == [len(read_graphs(graphs)[0])]
 
 
 def test_kernels_are_placed_on_devices(graphs: Path, tmp_path: Path) -> None:

@@ -11,13 +11,12 @@ import pandas as pd
 import pytest
 
 from learned_schedulers.graphs.devices.judging import FROZEN
-from pipeline.devices.stages import graph_examples
 from pipeline.graph_sets.stages import graph_sets
 from pipeline.graph_sets.tables import GRAPH_CANDIDATES, GRAPHS
 from pipeline.lab import tables
 from pipeline.lab.places import path
-from pipeline.lab.shared_tables import GANTTS, GRAPH_SCHEDULES, KEPT_POINTS, MAKESPANS, RESULTS
-from pipeline.lab.stages import evaluate_graphs, judge_graphs, schedule_graphs
+from pipeline.lab.shared_tables import GRAPH_SCHEDULES, MAKESPANS
+from pipeline.lab.stages import judge_graphs, schedule_graphs
 
 pytestmark = pytest.mark.slow
 
@@ -117,32 +116,6 @@ def test_a_schedule_below_the_bound_of_its_target_ends_the_run(
         graphs = place(folder, "graphs", graph_set="s")
         judge_graphs.main(MACHINES, graphs, [where], STRENGTHS, tmp_path / "makespans.parquet")
     assert not (tmp_path / "makespans.parquet").exists()
-
-
-def test_numbers_and_examples_are_made_of_them(folder: Path) -> None:
-    graphs, looked_at = (place(folder, kind, graph_set="s") for kind in ("graphs", "graph_candidates"))
-    judged = place(folder, "makespans", experiment="devices", graph_set="s")
-    results, parts = (place(folder, kind, experiment="devices") for kind in ("results", "parts"))
-    intervals = json.dumps({"bootstrap_samples": 20, "confidence": 0.95})
-    read = [graphs, looked_at, judged]
-    evaluate_graphs.main("devices", "devices", intervals, "{}", read, results, parts, strengths=STRENGTHS)
-    table = tables.read(RESULTS, results)
-    listed = table[(table["method"] == "list_scheduling") & (table["baseline"] == "list_scheduling")]
-    assert len(listed) == len(TARGETS) and (listed["value"] == 1).all()
-
-    drawn = ["list_scheduling", "randomised_list", "cp_sat"]
-    schedules = [
-        place(folder, "graph_schedules", experiment="devices", graph_set="s", method=method, seed=0) for method in drawn
-    ]
-    outputs = [place(folder, kind, experiment="devices") for kind in ("gantts", "memory_curves", "kept_points")]
-    graph_examples.main(MACHINES, drawn, 1, graphs, judged, schedules, *outputs)
-    bars = tables.read(GANTTS, outputs[0])
-    for _, schedule in bars.groupby("method"):
-        assert sorted(schedule["operation"]) == list(range(len(schedule)))
-        for _, device in schedule.sort_values(["begin", "end"]).groupby("device"):
-            assert (device["begin"].to_numpy()[1:] >= device["end"].to_numpy()[:-1] - 1e-12).all()
-        assert schedule["end"].max() >= schedule["bound"].iloc[0] * (1 - 1e-9)
-    assert {"noisy", "bandwidth", "latency"} < set(tables.read(KEPT_POINTS, outputs[2])["target"])
 
 
 def test_a_set_without_a_graph_is_refused(tmp_path: Path) -> None:

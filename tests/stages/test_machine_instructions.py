@@ -5,7 +5,6 @@ import pyarrow as pa
 import pytest
 
 from learned_schedulers.blocks.problems.instructions import tabulate
-from learned_schedulers.blocks.processors import llvm_mca
 from pipeline.corpus.tables import ENCODINGS, INSTRUCTIONS, SETS
 from pipeline.lab import tables
 from pipeline.lab.stored_blocks import numbered
@@ -57,12 +56,3 @@ def test_only_instructions_of_the_sets_are_asked_for(encodings: Path, tmp_path: 
     assert table.message[2].startswith("not asked for")
     machine_instructions.main("atom", SETTINGS, encodings, out, str(tmp_path / "blocks.parquet"), sets[:1])
     assert tables.read(MACHINE_INSTRUCTIONS, out).status.tolist() == ["ok", "unsupported", "unsupported"]
-
-
-def test_without_llvm_mca_the_table_is_empty_and_says_so(
-    encodings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(llvm_mca, "find", lambda: None)
-    machine_instructions.main("atom", SETTINGS, encodings, tmp_path / "atom.parquet")
-    assert tables.read(MACHINE_INSTRUCTIONS, tmp_path / "atom.parquet").empty
-    assert "apt-get install llvm-19" in capsys.readouterr().err

@@ -70,10 +70,6 @@ def test_orders_are_llvm_mcas_best_or_gccs_own(inputs: dict[str, Path], binary: 
     np.testing.assert_array_equal(judged["cycles"], best["cycles"])
 
 
-def test_the_same_seed_gives_the_same_table(inputs: dict[str, Path], binary: str) -> None:
-    pd.testing.assert_frame_equal(optima_of(inputs, ""), optima_of(inputs, ""))
-
-
 def test_unknown_blocks_are_left_out_and_counted(
     inputs: dict[str, Path], binary: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

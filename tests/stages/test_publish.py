@@ -87,12 +87,6 @@ def test_an_imitation_is_published_with_the_sizes_of_its_networks(folder: Path) 
     assert origin.commit == "f" * 40 and origin.dirty is True
 
 
-def test_an_imitation_that_trains_no_network_is_published() -> None:
-    settings = {"task": "imitation", "methods": {}}
-    frames = publishes("imitation", [table_at("results", results(), experiment="imitation")], settings)
-    assert frames["results"]["set"].tolist() == ["test_5", "test_5"]
-
-
 def test_what_running_the_code_says_is_published_in_short() -> None:
     frames = publishes(
         "dag_verification", [table_at("verification", verification()), table_at("sensitivity", sensitivity())]

@@ -6,14 +6,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
-from learned_schedulers.operators.orders import partial_orders
-from learned_schedulers.operators.popocs import popocs, residual
 from learned_schedulers.section import ConfigError, section
 from pipeline.corpus.tables import DAGS
 from pipeline.lab import tables
-from pipeline.operator.residuals import measure, proposals
+from pipeline.operator.residuals import measure
 from pipeline.operator.settings import Residuals
 from pipeline.operator.stages import residuals
 from pipeline.operator.tables import RESIDUALS
@@ -69,22 +66,6 @@ def rows(settings: Residuals, n: int = 8) -> tuple[np.ndarray, pd.DataFrame]:
     rng = np.random.default_rng(0)
     precedes = np.triu(rng.random((60, n, n)) < 0.3, 1)
     return precedes, measure(precedes, settings).set_index(["proposal", "method", "iterations"])
-
-
-def test_figures_are_those_of_the_operator() -> None:
-    settings = Residuals.model_validate(SETTINGS)
-    precedes, table = rows(settings)
-    orders = partial_orders(precedes)
-    kinds = proposals(60, 8, settings.scale, np.random.default_rng([settings.seed, 8, 1]))
-    assert kinds["softmax"].dtype == torch.float32
-    for kind, proposal in kinds.items():
-        violations = residual(popocs(proposal, orders, iterations=20), orders)
-        row = table.loc[(kind, "extrapolated", 20)]
-        assert row["residual_max"] == violations.max() and row["residual_median"] == np.median(violations)
-        assert row["within_share"] == (violations <= 1e-5).double().mean()
-        violations = residual(popocs(proposal, orders, method="cyclic", iterations=20), orders)
-        assert table.loc[(kind, "cyclic", 20), "residual_max"] == violations.max() > 0.01
-    assert table["is_default"].sum() == 2 * 4
 
 
 def test_stragglers_show_before_nearest_finishes_them_and_not_after() -> None:

@@ -175,9 +175,3 @@ def test_a_server_that_keeps_artifacts_to_itself_is_refused(monkeypatch: pytest.
     store.experiment.artifact_location = "/home/somebody/mlruns/1"
     with pytest.raises(ValueError, match="a folder that others do not see"):
         run_store.track(store, "quick", {}, [], {})
-
-
-def test_the_store_is_this_folders_where_no_server_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for value in ("", "http://server:5000"):
-        monkeypatch.setenv(run_store.VARIABLE, value)
-        assert run_store.team_server() == (value or None)

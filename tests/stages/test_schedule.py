@@ -13,7 +13,7 @@ from learned_schedulers.blocks.models.inputs import Vocabulary
 from learned_schedulers.blocks.models.ordering_network import OrderingNetwork
 from learned_schedulers.blocks.models.pocsnet import POCSNet
 from learned_schedulers.blocks.problems import instructions as descriptions
-from pipeline.corpus.tables import ENCODINGS, INSTRUCTIONS, SETS
+from pipeline.corpus.tables import ENCODINGS, INSTRUCTIONS
 from pipeline.lab import chapters, tables
 from pipeline.lab.shared_tables import CONFIDENCE, SCHEDULES
 from pipeline.lab.stages import schedule
@@ -55,12 +55,6 @@ def run(inputs: dict[str, Path], settings: str, batch: int = 8192, **more: Path)
     return tables.read(SCHEDULES, outputs[0]), tables.read(CONFIDENCE, outputs[1])
 
 
-def test_every_block_has_its_row(inputs: dict[str, Path]) -> None:
-    rows, beliefs = run(inputs, '{"method": "random_legal"}')
-    assert sorted(rows["block_id"]) == sorted(tables.read(SETS, inputs["sets"])["block_id"])
-    assert (rows["status"] == "ok").all() and beliefs.empty
-
-
 def test_an_unsupported_block_has_a_row_that_says_why_whatever_the_method(inputs: dict[str, Path]) -> None:
     distinct = tables.read(ENCODINGS, inputs["encodings"])["code"]
     number = [code.hex() for code in distinct].index(MULTIPLY)
@@ -98,11 +92,6 @@ def test_pocsnet_takes_blocks_of_its_length(inputs: dict[str, Path], tmp_path: P
     assert "the network takes blocks of 5 instructions, not of 7" in set(statuses["message"])
     solved = rows[rows["status"] != "unsupported"]
     assert set(solved["decoder"]) == {"hungarian", "topological", "expected_slots", "best"}
-
-
-def test_gccs_order_is_gccs(inputs: dict[str, Path]) -> None:
-    rows, _ = run(inputs, '{"method": "gcc"}', batch=20)
-    assert all(list(order) == list(range(len(order))) for order in rows["order"])
 
 
 def test_what_is_missing_is_an_error(inputs: dict[str, Path]) -> None:

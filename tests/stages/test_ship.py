@@ -17,7 +17,6 @@ from learned_schedulers.blocks.methods.on_machine.guessing import Weights
 from learned_schedulers.blocks.models.inputs import Vocabulary
 from learned_schedulers.blocks.models.ordering_network import OrderingNetwork
 from learned_schedulers.blocks.order.targets import TARGETS
-from learned_schedulers.command import order as reorder
 from learned_schedulers.graphs.models import policy
 from learned_schedulers.graphs.models.whole_graph import network as whole_graph
 from learned_schedulers.graphs.models.whole_graph.settings import Generalised, WholeGraph
@@ -209,17 +208,3 @@ def test_what_cannot_be_shipped_leaves_nothing(kind: str, tmp_path: Path, monkey
     with pytest.raises(ValueError, match=r"weights of several networks \(m, other\)"):
         run(tmp_path, arguments)
     assert not (tmp_path / "package").exists()
-
-
-def test_what_is_shipped_is_small_and_complete() -> None:
-    for shipped in SHIPPED.values():
-        assert 0 < shipped.file.stat().st_size <= ship.LARGEST
-        shipped.load(shipped.file)
-        assert (shipped.file.parent / "README.md").read_text().startswith("# Model card")
-
-
-def test_the_package_schedules_without_training(tmp_path: Path) -> None:
-    (tmp_path / "mine.csv").write_text("4883c0014889e5488b0d1000000048ffc1,7\n")
-    reorder.main([tmp_path / "mine.csv"], tmp_path / "out.csv", target="atom", by="imitator")
-    code, value = (tmp_path / "out.csv").read_text().split(",")
-    assert len(code) == 34 and value == "7\n"

@@ -45,14 +45,6 @@ def drawn(files: tuple[Path, Path], **changed: object):  # type: ignore[no-untyp
     return tables.read(SPLITS, out)
 
 
-def test_blocks_of_one_length_from_the_named_sources_take_part(files: tuple[Path, Path]) -> None:
-    splits = drawn(files)
-    assert splits["split"].value_counts().to_dict() == {"training": 40, "test": 20, "development": 10}
-    assert splits["block_id"].is_unique
-    blocks = tables.read(BLOCKS, files[0]).set_index("block_id").loc[splits["block_id"]]
-    assert set(blocks["n_instructions"]) == {5} and set(blocks["source"]) == {"qt56"}
-
-
 def test_too_few_blocks_are_named(files: tuple[Path, Path]) -> None:
     with pytest.raises(TooFewBlocks, match=r"split\.sources"):
         drawn(files, sources=["ffprobe"])

@@ -147,30 +147,6 @@ def test_an_experiment_says_what_it_is_and_opens_with_its_key_metrics() -> None:
     assert view["selectedColumns"] == ["metrics.`test_5/exact_match`"]  # those of methods
     assert view["orderByKey"] == view["selectedColumns"][0] and not view["orderByAsc"]
 
-    client().set_experiment_tag(experiment.experiment_id, "mlflow.note.content", "of an earlier version")
-    client().delete_experiment(experiment.experiment_id)  # by hand: it comes back
-    log({"quick": QUICK})
-    again = client().get_experiment_by_name("quick")
-    assert again.experiment_id == experiment.experiment_id and again.tags == experiment.tags
-    assert sorted(run.info.run_name for run in everything("quick")) == sorted(NAMES)
-
-
-def test_the_best_is_first_everywhere_with_numbers_and_pictures_to_be_read() -> None:
-    """MLflow's own pages show first what was logged last."""
-    log({}, frozen()[:1])  # imitation was logged earlier
-    fresh({"sinkhorn": 0.9, "popocs_20": 0.123456})
-    log({"quick": QUICK}, frozen())
-    latest = client().search_experiments(order_by=["last_update_time DESC"])
-    assert [experiment.name for experiment in latest][:3] == ["quick", "imitation", "processors"]
-    runs = sorted(everything("quick"), key=lambda run: run.info.start_time, reverse=True)
-    assert [run.info.run_name for run in runs] == ["sinkhorn", "gcc", "popocs_20", *NAMES[3:]]
-    *methods, _, _, tables_run = runs
-    assert {run.data.tags.get("mlflow.parentRunId") for run in runs[3:5]} == {tables_run.info.run_id}
-    assert methods[2].data.metrics["test_5/exact_match"] == 0.1235
-    for run in methods:
-        assert f"picture.png&run_uuid={run.info.run_id})" in run.data.tags["mlflow.note.content"]
-        assert "picture.png" in [file.path for file in client().list_artifacts(run.info.run_id)]
-
 
 def test_the_store_of_a_folder_that_was_moved_is_refused() -> None:
     with run_store.opened() as store:

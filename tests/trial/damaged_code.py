@@ -13,12 +13,14 @@ import numpy as np
 from learned_schedulers.blocks.read import cut
 from learned_schedulers.blocks.read.elf import read_image
 from learned_schedulers.blocks.read.forms import Forms
+from tests.trial.damage import flipped, spliced, truncated
 
 BOUNDARY_VALUES = [
     0, 1, 2, 7, 8, 0x7F, 0xFF, 0xFFFF, 1 << 31, (1 << 32) - 1, 1 << 40, 1 << 62, (1 << 63) - 1,
     (1 << 64) - 1,
 ]  # fmt: skip
 Rng = np.random.Generator
+Damage = Callable[[bytes, Rng], bytes]
 SUFFIXES = {"assembly": ".s", "object": ".o", "archive": ".a", "csv": ".csv"}
 TEXTS = {"assembly", "csv"}
 
@@ -121,70 +123,12 @@ def _csv(blocks: list[bytes]) -> list[bytes]:
     ]
 
 
-def _chunk(rng: Rng, data: bytes) -> tuple[int, int]:
-    """Begin and end of a piece, mostly short."""
-    begin = pick(rng, len(data))
-    return begin, begin + 1 + pick(rng, int(rng.choice([4, 64, 1024])))
-
-
-def flipped(rng: Rng, data: bytes) -> bytes:
-    changed = bytearray(data)
-    for _ in range(1 + pick(rng, 8) if data else 0):
-        changed[pick(rng, len(data))] ^= 1 << pick(rng, 8)
-    return bytes(changed)
-
-
-def scribbled(rng: Rng, data: bytes) -> bytes:
-    begin, end = _chunk(rng, data)
-    end = min(end, begin + 16)
-    return data[:begin] + rng.bytes(end - begin) + data[end:]
-
-
-def truncated(rng: Rng, data: bytes) -> bytes:
-    return data[: pick(rng, len(data))]
-
-
-def deleted_chunk(rng: Rng, data: bytes) -> bytes:
-    begin, end = _chunk(rng, data)
-    return data[:begin] + data[end:]
-
-
-def duplicated_chunk(rng: Rng, data: bytes) -> bytes:
-    begin, end = _chunk(rng, data)
-    place = pick(rng, len(data))
-    return data[:place] + data[begin:end] + data[place:]
-
-
-def overwritten_chunk(rng: Rng, data: bytes) -> bytes:
-    begin, end = _chunk(rng, data)
-    place = pick(rng, len(data))
-    return data[:place] + data[begin:end] + data[place + end - begin :]
-
-
-def inserted_bytes(rng: Rng, data: bytes) -> bytes:
-    place = pick(rng, len(data))
-    return data[:place] + rng.bytes(1 + pick(rng, 16)) + data[place:]
-
-
-def swapped_fields(rng: Rng, data: bytes) -> bytes:
-    """Two fields of the file, of any line, change places."""
-    fields = list(re.finditer(rb"[^\s,;()]+", data))
-    if len(fields) < 2:
-        return data
-    first, second = sorted((fields[pick(rng, len(fields))], fields[pick(rng, len(fields))]), key=re.Match.start)
-    if first.end() > second.start():
-        return data
-    return b"".join(
-        [data[: first.start()], second[0], data[first.end() : second.start()], first[0], data[second.end() :]]
-    )
-
-
 _NUMBERS = [
     b"0", b"-1", b"65536", b"4294967296", b"18446744073709551616", b"9" * 40, b"0x" + b"f" * 17, b"1e308", b"9" * 5000,
 ]  # fmt: skip
 
 
-def huge_number(rng: Rng, data: bytes) -> bytes:
+def huge_number(data: bytes, rng: Rng) -> bytes:
     numbers = list(re.finditer(rb"\d+", data))
     if not numbers:
         return data
@@ -192,32 +136,19 @@ def huge_number(rng: Rng, data: bytes) -> bytes:
     return data[: number.start()] + _NUMBERS[pick(rng, len(_NUMBERS))] + data[number.end() :]
 
 
-def _with_lines(change: Callable[[Rng, list[bytes]], None]) -> Callable[[Rng, bytes], bytes]:
-    def changed(rng: Rng, data: bytes) -> bytes:
-        lines = data.splitlines(keepends=True)
-        for _ in range(1 + pick(rng, 3) if lines else 0):
-            change(rng, lines)
-        return b"".join(lines)
-
-    changed.__name__ = change.__name__
-    return changed
-
-
-@_with_lines
-def deleted_line(rng: Rng, lines: list[bytes]) -> None:
-    if lines:
-        del lines[pick(rng, len(lines))]
-
-
-@_with_lines
-def duplicated_line(rng: Rng, lines: list[bytes]) -> None:
-    lines.insert(pick(rng, len(lines)), lines[pick(rng, len(lines))])
-
-
-@_with_lines
-def swapped_lines(rng: Rng, lines: list[bytes]) -> None:
-    a, b = pick(rng, len(lines)), pick(rng, len(lines))
-    lines[a], lines[b] = lines[b], lines[a]
+def moved_lines(data: bytes, rng: Rng) -> bytes:
+    """Lines go, stand twice, or change places."""
+    lines = data.splitlines(keepends=True)
+    for _ in range(1 + pick(rng, 3) if lines else 0):
+        a, b = pick(rng, len(lines)), pick(rng, len(lines))
+        match pick(rng, 3):
+            case 0:
+                del lines[a : a + 1]
+            case 1:
+                lines[a:a] = lines[b : b + 1]
+            case _:
+                lines[a : a + 1], lines[b : b + 1] = lines[b : b + 1], lines[a : a + 1]
+    return b"".join(lines)
 
 
 STRANGE: dict[str, list[str]] = {
@@ -244,10 +175,11 @@ STRANGE: dict[str, list[str]] = {
 }  # fmt: skip
 
 
-def _strange_line(kind: str) -> Callable[[Rng, bytes], bytes]:
-    @_with_lines
-    def strange_line(rng: Rng, lines: list[bytes]) -> None:
+def _strange_line(kind: str) -> Damage:
+    def strange_line(data: bytes, rng: Rng) -> bytes:
+        lines = data.splitlines(keepends=True)
         lines.insert(pick(rng, len(lines)), STRANGE[kind][pick(rng, len(STRANGE[kind]))].encode() + b"\n")
+        return b"".join(lines)
 
     return strange_line
 
@@ -263,7 +195,7 @@ def _set_field(rng: Rng, data: bytes, begin: int, end: int) -> bytes:
     return data[:offset] + (value % (1 << 8 * size)).to_bytes(size, "little") + data[offset + size :]
 
 
-def field(rng: Rng, data: bytes) -> bytes:
+def field(data: bytes, rng: Rng) -> bytes:
     return _set_field(rng, data, 0, len(data))
 
 
@@ -273,19 +205,19 @@ def _elf_begin(rng: Rng, data: bytes) -> int:
     return begins[pick(rng, len(begins))] if begins else -1
 
 
-def elf_header(rng: Rng, data: bytes) -> bytes:
+def elf_header(data: bytes, rng: Rng) -> bytes:
     begin = _elf_begin(rng, data)
     return _set_field(rng, data, begin, begin + 64) if begin >= 0 else data
 
 
-def section_table(rng: Rng, data: bytes) -> bytes:
+def section_table(data: bytes, rng: Rng) -> bytes:
     begin = _elf_begin(rng, data)
     table = begin + int.from_bytes(data[begin + 40 : begin + 48], "little")
     count = int.from_bytes(data[begin + 60 : begin + 62], "little")
     return _set_field(rng, data, table, table + 64 * count) if 0 <= begin < table else data
 
 
-def section_content(rng: Rng, data: bytes) -> bytes:
+def section_content(data: bytes, rng: Rng) -> bytes:
     """A field in a section: code, relocations, symbols, names, line table or unwinding table."""
     begin = _elf_begin(rng, data)
     table = begin + int.from_bytes(data[begin + 40 : begin + 48], "little")
@@ -295,7 +227,7 @@ def section_content(rng: Rng, data: bytes) -> bytes:
     return _set_field(rng, data, first, first + int.from_bytes(header[32:40], "little")) if begin >= 0 else data
 
 
-def member_header(rng: Rng, data: bytes) -> bytes:
+def member_header(data: bytes, rng: Rng) -> bytes:
     """Another character in the header of a member of an archive."""
     ends = [match.start() for match in re.finditer(rb"`\n", data)]
     if not ends:
@@ -304,27 +236,16 @@ def member_header(rng: Rng, data: bytes) -> bytes:
     return data[: max(place, 0)] + bytes([b"0123456789 /-x\0\xff"[pick(rng, 16)]]) + data[max(place, 0) + 1 :]
 
 
-_ANY = [flipped, scribbled, truncated, deleted_chunk, duplicated_chunk, overwritten_chunk, inserted_bytes]
-_OF_TEXT = [
-    deleted_line,
-    duplicated_line,
-    swapped_lines,
-    swapped_fields,
-    huge_number,
-    flipped,
-    deleted_chunk,
-    truncated,
-]
+_OF_TEXT = [moved_lines, moved_lines, huge_number]
 _OF_ELF = [elf_header, section_table, section_table, section_content, section_content, section_content, field]
 
 
-def damages(kind: str) -> list[Callable[[Rng, bytes], bytes]]:
+def damages(kind: str) -> list[Damage]:
     """What may happen to a file of a kind."""
+    every = [flipped, truncated, spliced, spliced]
     if kind in TEXTS:
-        return [*_ANY, *_OF_TEXT, *[_strange_line(kind)] * 5]
-    if kind == "llvm":
-        return [*_ANY, *_OF_TEXT]
-    return [*_ANY, *_OF_ELF, *([member_header] * 3 if kind == "archive" else [])]
+        return [*every, *_OF_TEXT, *[_strange_line(kind)] * 3]
+    return [*every, *_OF_ELF, *([member_header] * 3 if kind == "archive" else [])]
 
 
 def inputs(seed: int, count: int, sound: dict[str, list[bytes]]) -> Iterator[Damaged]:
@@ -339,5 +260,5 @@ def inputs(seed: int, count: int, sound: dict[str, list[bytes]]) -> Iterator[Dam
             choices = damages(kind)
             damage = choices[pick(rng, len(choices))]
             names.append(damage.__name__)
-            content = damage(rng, content)
+            content = damage(content, rng)
         yield Damaged(kind, "+".join(names), content)

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.trial.damage import flipped, noise, spliced, truncated
+
 WORKLOADS = Path(__file__).parents[1] / "fixtures/graphs"
 NAMES = ("bert_l-3_inference", "bert_l-3_training", "resnet50_inference")
 # Wrong values of a field.
@@ -71,34 +73,6 @@ def with_weights() -> bytes:
     onnx.checker.check_model(model)
     whole: bytes = model.SerializeToString()
     return whole
-
-
-def truncated(content: bytes, rng: np.random.Generator) -> bytes:
-    return content[: int(rng.integers(len(content)))]
-
-
-def flipped(content: bytes, rng: np.random.Generator) -> bytes:
-    changed = bytearray(content)
-    for at in rng.integers(0, len(content), int(rng.integers(1, 8))).tolist():
-        changed[at] ^= 1 << int(rng.integers(8))
-    return bytes(changed)
-
-
-def spliced(content: bytes, rng: np.random.Generator) -> bytes:
-    """Repeat a piece, remove it, or move it."""
-    a, b, at = np.sort(rng.integers(0, len(content), 3)).tolist()
-    piece = content[a : min(b, a + 500)]
-    match int(rng.integers(3)):
-        case 0:
-            return content[:a] + content[a + len(piece) :]
-        case 1:
-            return content[:at] + piece + content[at:]
-        case _:
-            return content[:a] + content[a + len(piece) : at] + piece + content[at:]
-
-
-def noise(content: bytes, rng: np.random.Generator) -> bytes:
-    return rng.bytes(int(rng.integers(300)))
 
 
 def _field(file_content: bytes, rng: np.random.Generator) -> bytes:

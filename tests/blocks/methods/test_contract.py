@@ -26,12 +26,6 @@ GENERIC = [
 ]
 
 
-def test_every_setting_has_a_default() -> None:
-    for name in methods():
-        settings = entry("block", name)
-        assert settings.needs | settings.uses <= set(RESOURCES) and not settings.needs & settings.uses
-
-
 def test_the_label_is_given_to_one_method_alone() -> None:
     assert [name for name in methods() if "label" in entry("block", name).needs | entry("block", name).uses] == ["gcc"]
 
@@ -63,11 +57,6 @@ def test_gccs_order_is_of_the_batch_that_it_was_told() -> None:
     np.testing.assert_array_equal(np.take_along_axis(blocks.input_order, order, 1), np.tile(np.arange(5), (6, 1)))
     with pytest.raises(ValueError, match="make the method anew for each batch"):
         method.solve(shown[:3], np.random.default_rng(0), Budget())
-
-
-def test_budgets_are_the_settings_of_the_same_names() -> None:
-    assert Budget.of(entry("block", "cp_sat", evaluations=7, seconds=9.0)) == Budget(evaluations=7, seconds=9.0)
-    assert Budget.of(entry("block", "random_legal")) == Budget()
 
 
 def test_a_part_that_is_solved_is_put_back_in_its_place() -> None:
@@ -102,30 +91,6 @@ def test_who_has_no_network_depends_on_none(method: str) -> None:
     paths = sources("schedule", *of(method))
     assert f"learned_schedulers/blocks/methods/{method}.py" in paths
     assert not [path for path in paths if path.startswith(NETWORKS)]
-
-
-def test_an_edited_decoder_schedules_anew_and_trains_nothing() -> None:
-    training, scheduling = sources("train_ordering"), sources("schedule", *of("ordering"))
-    shared = {f"{NETWORKS}{name}.py" for name in ("attention", "pointer", "ordering_network")}
-    assert shared <= training & scheduling
-    decoding = {f"{NETWORKS}decoders.py", f"{NETWORKS}beam.py"}
-    assert decoding <= scheduling and not decoding & training
-    assert not [path for path in training if path.startswith("learned_schedulers/blocks/methods/")]
-    assert "learned_schedulers/operators/matching.py" not in training
-
-
-def test_of_pocsnets_decoders_a_training_knows_the_one_that_measures_it() -> None:
-    training = sources("train")
-    assert "learned_schedulers/operators/matching.py" in training
-    assert not {f"learned_schedulers/operators/{name}.py" for name in ("greedy", "best_order", "decoding")} & training
-    scheduling = sources("schedule", *of("soft_permutation"))
-    assert {"learned_schedulers/operators/greedy.py", "learned_schedulers/operators/best_order.py"} <= scheduling
-    assert not [path for path in training if "/methods/" in path]
-
-
-def test_a_scheduling_does_not_depend_on_the_loop_that_trained() -> None:
-    for more in (of("ordering"), of("soft_permutation")):
-        assert not [path for path in sources("schedule", *more) if path.endswith("_training.py")]
 
 
 def test_every_module_that_is_imported_by_name_is_declared() -> None:

@@ -69,20 +69,6 @@ def test_estimates_are_the_cycles_of_the_model(processor_in_order: bool, least: 
     )
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_made_up_processors_are_estimated_without_fault(seed: int) -> None:
-    """Any widths, units and registers: cycles are positive, and one more order of the same block changes nothing."""
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(1, 8))
-    costs, precedes = made_up.random_out_of_order_costs(rng, n, 4), made_up.random_precedes(rng, n, 4)
-    orders = _orders(precedes, 3, rng)
-    orders = np.concatenate([orders, orders[:, :1]], axis=1)
-    cycles = np.empty(orders.shape[:2], np.int64)
-    _estimated(costs, precedes, orders, cycles)
-    assert (cycles > 0).all()
-    np.testing.assert_array_equal(cycles[:, 0], cycles[:, 3])
-
-
 @pytest.mark.parametrize("processor_in_order", [True, False])
 def test_tails_are_lower_bounds_in_every_order(processor_in_order: bool) -> None:
     chip, rng = machine(in_order=processor_in_order), np.random.default_rng(1)
@@ -212,14 +198,6 @@ def test_guesses_are_the_same_in_any_batch(tmp_path: Path) -> None:
 def _random_weights(rng: np.random.Generator) -> Weights:
     shapes = ((len(FEATURES), 16), 16, (16, 8), 8, 8)
     return Weights(*(rng.normal(size=shape).astype(np.float32) for shape in shapes))
-
-
-def test_blocks_without_a_choice_teach_nothing() -> None:
-    chip = machine()
-    store, _, sample = imitated.corpus(1, shortest=1, longest=1)
-    blocks = courses(store, sample.rows, chip, 10, np.random.default_rng(0))
-    with pytest.raises(ValueError, match="no choice of these blocks matters"):
-        learn(blocks, blocks, LEARNING, 0)
 
 
 def test_weights_of_other_features_are_refused(tmp_path: Path) -> None:

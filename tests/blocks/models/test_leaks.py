@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
-from iced_x86 import Decoder, Instruction
+from iced_x86 import Instruction
 
 from learned_schedulers.blocks.dag.bulk import Builder
 from learned_schedulers.blocks.dag.sampling import random_ready
@@ -21,7 +21,7 @@ from learned_schedulers.blocks.problems.store import BlockStore, of_tables
 from learned_schedulers.blocks.read.distinct import distinct_instructions
 from learned_schedulers.blocks.read.elf import CodeSection, Image
 from learned_schedulers.blocks.read.forms import Forms
-from learned_schedulers.blocks.read.leaks import NOWHERE, masked
+from learned_schedulers.blocks.read.leaks import masked
 from pipeline.corpus.following import of_blocks
 from pipeline.lab.stored_blocks import numbered
 from tests.blocks.models import imitated
@@ -199,30 +199,3 @@ def test_constants_that_are_addresses_leak_unless_masked() -> None:
     network = random_network(encodings)
     assert not equal(outputs(network, *read(0x7FF000, 0, hide=False)), outputs(network, store, encodings))
     assert equal(outputs(network, *read(0x400000, 0x333, hide=False)), outputs(network, store, encodings))
-
-
-def test_the_blocks_are_what_they_should_be() -> None:
-    """They contain addresses, which differ before masking; dependencies follow the places that the addresses mean."""
-    store, _ = read(0x400000, 0)
-    assert store.lengths.tolist() == [len(block) for block in BLOCKS]
-    precedes = store.as_emitted(np.array([0])).precedes[0]
-    assert precedes[0, 2] and not precedes[1, 2]
-    near, far = emitted(BLOCKS[0], 0x400000, 0), emitted(BLOCKS[0], 0x1000, 9)
-    assert near != far
-    assert [i.code for i in Decoder(64, near)] == [i.code for i in Decoder(64, far)]
-    assert NOWHERE == (1, 0)
-
-
-def test_what_follows_is_what_it_should_be() -> None:
-    """The addresses and the widths of the jumps differ before masking."""
-    store, encodings = read(0x400000, 0)
-    assert (store.following >= 0).all()
-    tails = [[emitted(tail, image, offset) for tail in TAILS] for image, offset in ((0x400000, 40), (0x1000, 0x360))]
-    for near, far in zip(*tails, strict=True):
-        assert len(far) == len(near) + 4
-    words = [encodings.tokens[t] for row in store.following[0, 2:3] for t in _bag(encodings, row)]
-    assert words == ["code:je_rel32_64", "mnemonic:je"]
-
-
-def _bag(encodings: Encodings, row: int) -> np.ndarray:
-    return encodings.bags[encodings.bounds[row] : encodings.bounds[row + 1]]

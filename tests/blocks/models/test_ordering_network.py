@@ -106,14 +106,6 @@ def test_without_relations_the_dag_changes_nothing() -> None:
     torch.testing.assert_close(model.embed(problems, related, bags), model.embed(problems, nothing, bags))
 
 
-def test_confidence_is_a_probability() -> None:
-    problems = STORE.as_emitted(max(by_length(STORE.lengths, 10_000), key=len))
-    model = network()
-    orders, confidence = model.schedule(problems, ENCODINGS, model.vocabulary.bags(ENCODINGS))
-    assert not count_violations(problems.precedes, orders).any()
-    assert ((confidence >= 0) & (confidence <= 1)).all()
-
-
 BEHIND, ALL_ENCODINGS, _ = imitated.corpus(80, behind=True)
 HIDDEN = replace(BEHIND, following=np.full_like(BEHIND.following, -1))
 

@@ -63,6 +63,26 @@ def test_gradients_on_two_threads_have_the_same_bits_every_time() -> None:
     assert all(torch.equal(a, b) for repetition in repetitions for a, b in zip(first, repetition, strict=True))
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU of CUDA")
+def test_a_gpu_gives_the_loss_and_the_gradient_of_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the first step; this training alone takes a GPU where there is one."""
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)  # products of float32 like the CPU's
+    network = OrderingNetwork(Vocabulary.of(ENCODINGS, STORE.instructions_of(SAMPLE.rows), 1), SETTINGS)
+    problems = STORE.as_emitted(max(by_length(STORE.lengths, 10_000), key=len))
+    related, bags = relations(problems, ENCODINGS.compared), network.vocabulary.bags(ENCODINGS)
+    gcc = np.broadcast_to(np.arange(problems.instructions.shape[1]), problems.instructions.shape)
+    first = []
+    for device in ("cpu", "cuda"):
+        network.to(device).zero_grad()
+        loss, _ = network.head.loss(network.embed(problems, related, bags), problems, related, gcc)
+        loss.backward()
+        gradients = [p.grad.flatten() for p in network.parameters() if p.grad is not None]
+        first.append((float(loss.detach()), torch.cat(gradients).cpu()))
+    (loss_here, gradient), (loss_there, gradient_there) = first
+    assert loss_there == pytest.approx(loss_here, rel=1e-3)
+    assert (gradient_there - gradient).abs().max() < 1e-3 * gradient.abs().max()
+
+
 def test_a_share_of_the_blocks_is_drawn_by_the_seed() -> None:
     settings = SETTINGS.model_copy(update={"blocks": 20, "steps": 20})
     first, second = (train(STORE, ENCODINGS, SAMPLE, SAMPLE, settings, seed)[0] for seed in (0, 1))

@@ -13,7 +13,7 @@ from iced_x86 import Decoder
 
 from learned_schedulers.blocks.processors import class_table, llvm_mca, machine
 from learned_schedulers.blocks.processors.chips import Chip
-from learned_schedulers.blocks.processors.class_table import CLASSES, SHIPPED, ClassTable, shipped_processors
+from learned_schedulers.blocks.processors.class_table import CLASSES, ClassTable
 from learned_schedulers.blocks.processors.costs import Processor, processor_of
 from learned_schedulers.blocks.processors.instruction_classes import class_of
 from learned_schedulers.blocks.processors.llvm_mca import LlvmMcaError
@@ -60,11 +60,6 @@ def rows_of(chip: Processor) -> np.ndarray:
 
 def equal(first: Processor, second: Processor) -> bool:
     return np.array_equal(rows_of(first), rows_of(second))
-
-
-def test_all_processors_are_shipped_and_small() -> None:
-    assert shipped_processors() == PROCESSORS
-    assert sum(path.stat().st_size for path in SHIPPED.iterdir()) < 3e6
 
 
 @pytest.mark.slow
@@ -114,12 +109,6 @@ def test_without_llvm_mca_an_unknown_class_is_unsupported() -> None:
         chip.chip.costs(np.array([[0, 1]]))
 
 
-def test_what_a_processor_lacks_is_unsupported() -> None:
-    atom = Chip("atom")
-    assert atom.processor([bytes.fromhex("c5f458d0")]).is_supported.tolist() == [False]  # vaddps %ymm0, %ymm1, %ymm2
-    assert "unsupported" in atom.reason(bytes.fromhex("c5f458d0"))
-
-
 @pytest.mark.parametrize(
     ("newer", "older"),
     [
@@ -149,10 +138,6 @@ def test_bytes_that_are_not_one_instruction_are_unsupported(haswell: Chip, code:
     chip = haswell.processor([bytes.fromhex(code), CODES[0]])
     assert chip.is_supported.tolist() == [False, True]
     assert haswell.reason(bytes.fromhex(code))
-
-
-def test_no_instruction(haswell: Chip) -> None:
-    assert len(haswell.processor([]).micro_ops) == len(Chip("atom").chip.micro_ops) == 0
 
 
 def test_another_name_is_refused() -> None:

@@ -85,13 +85,6 @@ def test_by_hand(ops: list[Op], delays: dict, issue: list[int], makespan: int) -
     assert run(costs(ops, delays)) == (issue, makespan)
 
 
-def test_order_decides() -> None:
-    """Two overlapping multiplications with the addition last take fewer cycles than with the addition between them."""
-    block = costs([MULTIPLY, ALU, MULTIPLY])
-    assert run(block, [0, 2, 1])[1] == 8
-    assert run(block, [0, 1, 2])[1] == 10
-
-
 ops = st.builds(
     Op,
     latency=st.integers(0, 7),
@@ -128,17 +121,6 @@ def test_bounds(block: tuple[list[Op], dict[tuple[int, int], int]]) -> None:
         uses = [(start, op.ports[port]) for start, op in zip(issue, drawn, strict=True) if op.ports[port]]
         for (start, cycles), (following, _) in pairwise(uses):
             assert start + cycles <= following
-
-
-@given(blocks())
-def test_one_more_at_the_end_never_shortens(block: tuple[list[Op], dict[tuple[int, int], int]]) -> None:
-    """In between it may: it can move the round robin of the ports to a better place."""
-    drawn, delays = block
-    before = {pair: cycles for pair, cycles in delays.items() if len(drawn) - 1 not in pair}
-    issue, makespan = run(costs(drawn, delays))
-    shorter, less = run(costs(drawn[:-1], before))
-    assert issue[:-1] == shorter
-    assert makespan >= less or len(drawn) == 1
 
 
 @given(blocks(), st.data())
@@ -178,8 +160,3 @@ def test_a_batch_is_one_by_one(block: tuple[list[Op], dict], size: int, n_orders
 def test_no_permutation(order: list[int]) -> None:
     with pytest.raises(ValueError, match="block 0 has an order that is not a permutation"):
         run(costs([ALU, ALU]), order)
-
-
-def test_shapes_are_checked() -> None:
-    with pytest.raises(ValueError, match=r"shape \(1, 1, 3\) for 1 blocks of 2"):
-        simulate(costs([ALU, ALU]), np.zeros((1, 1, 3), np.int16))

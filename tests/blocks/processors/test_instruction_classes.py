@@ -89,13 +89,6 @@ def test_different(codes: list[str]) -> None:
     assert len({shape(decoded(code))[0] for code in codes}) == len(codes)
 
 
-def test_registers_of_a_class() -> None:
-    code, renamed, registers = class_of(decoded("4d89742408"))  # mov [r12+8], r14
-    assert decoded(code).memory_base == renamed[0] and decoded(code).memory_index == renamed[1]
-    assert decoded(code).op_register(1) == renamed[2]
-    assert registers == (Register.R12, Register.NONE, Register.R14)
-
-
 @given(ENCODINGS)
 def test_a_class_contains_its_instruction(code: bytes) -> None:
     described = class_of(decoded(code))

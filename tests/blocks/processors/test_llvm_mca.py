@@ -34,13 +34,6 @@ def test_worked_examples_of_the_paper(binary: str, code: str, cycles: float) -> 
     assert simulation.cycles == pytest.approx(cycles, abs=0.02)
 
 
-def test_order_matters_in_order(binary: str) -> None:
-    """A machine that executes in order writes back in order too: a quick instruction between slow ones waits."""
-    slow_1, quick, slow_2 = "mulsd %xmm0, %xmm1", "addq $1, %rdx", "mulsd %xmm3, %xmm4"
-    together, apart = simulate([[slow_1, slow_2, quick], [slow_1, quick, slow_2]], ATOM, binary)
-    assert together.cycles < apart.cycles
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("machine", [HASWELL, ATOM], ids=lambda machine: machine.cpu)
 def test_batches_and_threads_change_nothing(binary: str, machine: Judge) -> None:
@@ -74,19 +67,9 @@ def test_unknown_instruction_spoils_its_own_region_only(binary: str, line: str, 
             assert simulation == before
 
 
-def test_message_names_the_instruction(binary: str) -> None:
-    aborted, unparsed = simulate([["vaddps %ymm0, %ymm1, %ymm2"], ["frobnicate %eax"]], ATOM, binary)
-    assert aborted.message.endswith("vaddps %ymm0, %ymm1, %ymm2")
-    assert unparsed.message.endswith("frobnicate %eax")
-
-
 def test_unknown_processor_is_an_error_with_its_name(binary: str) -> None:
     with pytest.raises(LlvmMcaError, match="hasswell"):
         simulate([["addl %eax, %ebx"]], Judge(cpu="hasswell", iterations=1), binary)
-
-
-def test_nothing_to_simulate(binary: str) -> None:
-    assert simulate([], HASWELL, binary) == []
 
 
 def program(path: Path, text: str) -> str:

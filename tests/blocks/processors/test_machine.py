@@ -38,23 +38,6 @@ POOL = [
     *("dd01", "dec9", "dfe0", "d92c24"),  # fldl (%rcx); fmulp; fnstsw %ax; fldcw (%rsp)
     *("660f3800c1", "660f2ec8"),  # pshufb %xmm1, %xmm0; ucomisd %xmm0, %xmm1
 ]
-SNIPPETS = {
-    "independent": [ADD, "488d540308", LOAD],
-    "result of a load": [LOAD, "48891424"],
-    "result of a multiplication": [MULTIPLY, "f20f58d1"],
-    "late operand": ["f20f58d1", "f20f58542408"],
-    "early operand beside a load": ["f20f58d1", "0f28c1", "f2480f2a01"],
-    "address": ["480fafcb", LOAD],
-    "write-back in order": [MULTIPLY, ADD],
-    "division": [ADD, DIVIDE, ADD],
-    "sign extension": ["99", "f7fb", "99", ADD],
-    "idiom": ["0fafd8", "31db"],
-    "flags": ["39c3", "ffc2", "0f92c0", "1301"],
-    "partial registers": ["6698", "440fbee0"],
-    "stack": ["50", "50", "5b", "48891424"],
-    "micro-ops": ["f20f2ac3", "660f3800c1", ADD, "660f2ec8"],
-    "x87": ["d92c24", "dd01", "dec9", "dfe0"],
-}
 
 
 def codes(*texts: str) -> list[bytes]:
@@ -83,12 +66,6 @@ def simulated(binary: str, numbers: np.ndarray) -> list[float]:
     simulations = llvm_mca.simulate([[texts[i] for i in row] for row in numbers], ATOM, binary)
     assert {simulation.status for simulation in simulations} == {"ok"}
     return [simulation.cycles for simulation in simulations]
-
-
-@pytest.mark.parametrize("snippet", SNIPPETS.values(), ids=SNIPPETS)
-def test_snippets_take_the_cycles_of_llvm_mca(binary: str, chip: Processor, snippet: list[str]) -> None:
-    numbers = np.array([[POOL.index(text) for text in snippet]])
-    assert cycles(chip, numbers) == simulated(binary, numbers)
 
 
 def test_random_sequences_take_the_cycles_of_llvm_mca(binary: str, chip: Processor) -> None:
@@ -129,10 +106,6 @@ def test_batches_change_nothing(binary: str, atom: pd.DataFrame) -> None:
 def test_one_machine_at_a_time(atom: pd.DataFrame) -> None:
     with pytest.raises(ValueError, match=r"one machine is needed, not \['atom', 'other'\]"):
         processor_of(pd.concat([atom, atom.assign(machine="other")]))
-
-
-def test_nothing_to_read(tmp_path: Path, binary: str) -> None:
-    tables.write(machine.read([], "atom", ATOM, binary), MACHINE_INSTRUCTIONS, tmp_path / "machine.parquet")
 
 
 @pytest.mark.parametrize(

@@ -93,12 +93,6 @@ def test_by_hand(block: packing.Costs, makespan: int) -> None:
     assert out_of_order.simulate(block, np.arange(n).reshape(1, 1, n)).tolist() == [[makespan]]
 
 
-def test_order_decides() -> None:
-    """The long chain first hides the short instruction; last, it waits for a dispatch slot."""
-    block = costs([5, 5, 1, 1], [(1, 0)], [0, 0, 0, 0])
-    assert out_of_order.simulate(block, np.array([[[0, 1, 2, 3], [2, 3, 0, 1]]])).tolist() == [[13, 15]]
-
-
 @pytest.mark.parametrize("order", [[0, 0], [0, 2], [-1, 0]])
 def test_no_permutation(order: list[int]) -> None:
     with pytest.raises(ValueError, match="block 0 has an order that is not a permutation"):

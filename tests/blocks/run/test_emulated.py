@@ -76,12 +76,6 @@ def test_it_verifies_and_finds_faults_as_the_processor_does(native: Native) -> N
         )
 
 
-def test_it_finds_a_missing_dependency(native: Native) -> None:
-    example = block("add %rax, %rcx\n adc %rdx, %rbx\n mov %rsi, %rdi")
-    (verdict,), _ = verify(Emulated(), example, ["paper"], SETTINGS)
-    assert verdict.outcome == "different"
-
-
 def test_a_hanging_block_ends() -> None:
     state = drawing.plain(runnable(block("nop"))[1], 0, np.random.default_rng(0))
     execution = Emulated().execute(Task(HOME, [assemble("x: jmp x").code], [state], seconds=0.2))

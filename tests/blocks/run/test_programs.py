@@ -14,7 +14,6 @@ from learned_schedulers.blocks.run import layout
 from learned_schedulers.blocks.run.executable import HOME, NotRunnable, assemble_all, prepare
 from learned_schedulers.blocks.run.legal_orders import draw
 from learned_schedulers.blocks.run.machine_code import assemble
-from learned_schedulers.blocks.run.trampoline import trampoline
 
 
 @pytest.mark.parametrize(
@@ -80,21 +79,9 @@ def test_flags_that_stay_undefined() -> None:
     assert undefined("add %eax, %ebx\n mov %eax, %ecx") == 0
 
 
-def test_text_becomes_bytes_and_labels() -> None:
-    machine_code = assemble("begin:\n nop\nhere: ret")
-    assert machine_code.code == b"\x90\xc3"
-    assert machine_code.labels["begin"] == 0 and machine_code.labels["here"] == 1
-
-
 def test_an_undefined_symbol_is_refused() -> None:
     with pytest.raises(ValueError, match="does not define"):
         assemble("call elsewhere")
-
-
-def test_the_trampoline_fits_and_names_its_functions() -> None:
-    machine_code = trampoline()
-    assert len(machine_code.code) <= layout.CODE_BYTES
-    assert {"run", "leave", "handler", "restorer", "fill", "identify"} <= set(machine_code.labels)
 
 
 @st.composite

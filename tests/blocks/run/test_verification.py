@@ -105,19 +105,3 @@ def test_a_block_that_is_not_runnable_has_a_reason(native: Native, text: str, re
     assert verdict.example
     assert verdict.state_runs == verdict.states == 0
     assert verify(native, MIXED, ["full"], SETTINGS)[1], "the next block runs"
-
-
-def test_a_block_with_one_order(native: Native) -> None:
-    (verdict,) = verdicts(native, "add %rax, %rcx\n add %rcx, %rax")
-    assert verdict.outcome == "single order" and verdict.state_runs == 0
-
-
-@pytest.mark.slow
-def test_shift_counts_of_zero_and_repetitions_run(native: Native) -> None:
-    for text in (
-        "shl %cl, %eax\n sar %cl, %ebx\n mov %rdx, %rsi",
-        "rep movsb\n mov %rax, %rbx",
-        "cqo\n idiv %rcx\n nop",
-    ):
-        (verdict,) = verdicts(native, text)
-        assert verdict.outcome in ("equal", "single order"), verdict

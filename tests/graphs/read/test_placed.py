@@ -14,8 +14,8 @@ from learned_schedulers.graphs.devices.limits import SHARE, WORKING_SET, memory_
 from learned_schedulers.graphs.devices.simulator import peaks
 from learned_schedulers.graphs.problems.problem import Edges, Problem
 from learned_schedulers.graphs.read.roofline import problem_of
-from pipeline.graph_sets import exported
-from pipeline.graph_sets.placed import EXPERTS, chosen, expert_placement
+from pipeline.graph_sets import experts, exported
+from pipeline.graph_sets.placed import chosen
 from pipeline.graph_sets.tables import EXPERT_PLACEMENTS, PLACEMENT_PROBLEMS
 from pipeline.lab import tables
 from pipeline.lab.config.params import load
@@ -39,8 +39,12 @@ def test_the_frozen_tables_are_those_that_settings_and_code_give() -> None:
         assert (graph.graph_id, devices) == (row["graph_id"], row["devices"])
         assert memory_limit(problem) == pytest.approx(row["memory_bytes"], rel=1e-12)
         assert worth.headroom(problem) == pytest.approx(row["headroom"], rel=1e-9)
-        for expert in EXPERTS:
-            placement = expert_placement(graph, problem.seconds, devices, expert)
+        placed = {
+            "layers": experts.by_layers(graph, devices),
+            "balanced": experts.balanced(graph, problem.seconds, devices),
+            "published": experts.published(graph, devices),
+        }
+        for expert, placement in placed.items():
             if placement is not None:
                 row = next(then)
                 assert (graph.graph_id, devices, expert) == (row["graph_id"], row["devices"], row["expert"])
@@ -73,10 +77,8 @@ def test_devices_have_an_and_a_half_share_but_room_for_every_operation() -> None
     assert memory_limit(replace(problem, devices=8)) == WORKING_SET * 120
 
 
-def test_an_unknown_expert_is_refused_and_a_missing_one_is_none() -> None:
+def test_a_missing_placement_is_none() -> None:
     graph = exported.load("light_squeezenet", "forward")
-    with pytest.raises(ValueError, match="no expert 'guess'; the experts are layers, balanced, published"):
-        expert_placement(graph, np.ones(len(graph)), 2, "guess")
     assert frozen_placement(FROZEN_PLACEMENTS, graph.graph_id, 4, "published") is None
     layers = frozen_placement(FROZEN_PLACEMENTS, graph.graph_id, 4, "layers")
-    assert layers is not None and layers.tolist() == expert_placement(graph, np.ones(len(graph)), 4, "layers").tolist()
+    assert layers is not None and layers.tolist() == experts.by_layers(graph, 4).tolist()

@@ -55,14 +55,6 @@ def test_drawn_schedules_are_valid_and_their_decisions_can_be_followed(seed: int
         assert (decisions.choices < decisions.counts).all() and np.isfinite(decisions.numbers).all()
 
 
-def test_decisions_tell_schedules_apart() -> None:
-    """Different schedules have different decisions, and equal ones the same."""
-    shop = job_shop(np.random.default_rng(1), 6, 5)
-    _, starts = schedules(shop, 20)
-    many = [followed(Shop.of(shop), of_draw) for of_draw in starts]
-    assert len({decisions.choices.tobytes() for decisions in many}) == len({of_draw.tobytes() for of_draw in starts})
-
-
 def test_some_choices_give_a_shortest_schedule() -> None:
     """Giffler and Thompson: with all choices drawn often enough, the best schedule of tiny job-shops appears."""
     for seed in range(6):
