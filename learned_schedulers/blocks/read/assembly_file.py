@@ -30,10 +30,9 @@ from learned_schedulers.blocks.read.assembly_names import names
 from learned_schedulers.blocks.read.assembly_places import CHANGEABLE, COMPUTED, Places, places
 from learned_schedulers.blocks.read.assembly_proof import failing_blocks
 from learned_schedulers.blocks.read.assembly_text import text_with_orders
+from learned_schedulers.blocks.read.compiler_output import foreign_line
 from learned_schedulers.blocks.read.document import CodeBlock, Fault
 from learned_schedulers.blocks.read.listing import Listing, NotUnderstood, listing
-from learned_schedulers.blocks.read.preprocessor import preprocessor_line
-from learned_schedulers.blocks.read.source_lines import Shown
 from learned_schedulers.blocks.read.statements import Kind, Source, scan
 from learned_schedulers.blocks.read.terminators import terminators
 from learned_schedulers.blocks.read.unreadable import Unreadable
@@ -42,8 +41,7 @@ _REMEDIES = {
     COMPUTED: "if it is a switch, compile the file with -fno-jump-tables",
     CHANGEABLE: "if nothing changes the data, make them constant (const, .section .rodata)",
 }  # of functions that are left alone
-# Valgrind recognises requests of the program by this sequence (`rol rdi` by 3, 13, 61 and 51, `xchg rbx, rbx`).
-_REQUEST = bytes.fromhex("48c1c703 48c1c70d 48c1c73d 48c1c733 4887db")
+_REMEDY = "give what gcc -S, clang -S or rustc --emit=asm writes, as it is"
 _INTEL = ("-msyntax=intel", "-mnaked-reg")
 _DEFECT = "it is left as it was; please report this file as a defect"
 
@@ -63,7 +61,7 @@ class AssemblyFile:
         is_alone = np.array([bool(reason) for reason in code_places.alone], bool)
         marks = frames(source, part, code_places.named | code_places.begins | is_alone)
         marks[part.linked] |= int(Mark.LINKED)
-        marks[may_throw(source, part) | code_places.first | _requests(part)] |= int(Mark.FIXED)
+        marks[may_throw(source, part) | code_places.first] |= int(Mark.FIXED)
         last = np.array([block.stop - 1 for block in self._layout.blocks], np.int64)
         jumps, fused = terminators(part.forms, part.form, last, *_behind(part, self._layout.blocks, last))
         marks[last[fused]] |= int(Mark.FUSED)
@@ -101,10 +99,6 @@ class AssemblyFile:
                     Fault(self.blocks[block].place, "defect: the new order could not be proven", _DEFECT)
                 )
         return self._text(proven) if proven else self._content
-
-    def shown(self) -> Sequence[Shown | None]:
-        """The source lines that debuggers show at each instruction of `listing`; None where that is not certain."""
-        return self._layout.shown
 
     def _text(self, orders: Mapping[int, Sequence[int]]) -> bytes:
         return text_with_orders(self._source, self.listing, self._layout, orders).encode("latin-1")
@@ -148,18 +142,6 @@ def _behind(part: Listing, blocks: Sequence[range], last: np.ndarray) -> tuple[n
     return behind, repeats
 
 
-def _requests(part: Listing) -> np.ndarray:
-    """Instructions of Valgrind's requests, (C,) bool."""
-    flags = np.zeros(len(part.line), bool)
-    for index, section in part.object.sections.items():
-        place = section.content.find(_REQUEST) if section.executable else -1
-        while place >= 0:
-            inside = (part.section == index) & (part.begin >= place) & (part.begin < place + len(_REQUEST))
-            flags |= inside
-            place = section.content.find(_REQUEST, place + 1)
-    return flags
-
-
 def _ranges(lines: Sequence[int]) -> str:
     """Line numbers for people: the first ranges, and how many lines follow."""
     ranges: list[list[int]] = []
@@ -176,31 +158,21 @@ def _ranges(lines: Sequence[int]) -> str:
 def _faults(source: Source, part: Listing) -> list[Fault]:
     """What is left alone, by reason."""
     whole = "the whole file"
-    if source.foreign_mode:
-        reason = "it contains code for 16 or 32 bits in a macro, a condition or inline assembly"
-        return [Fault(whole, reason, "move that code to a file of its own")]
     if throwing := language(source):
         return [Fault(whole, OF_LANGUAGE.format(throwing), "none is needed")]
     if compiled_to_throw(source):
         return [Fault(whole, OF_OPTION, "compile it without that option")]
     understood = set(part.line.tolist())
     inline: list[int] = []
-    other: list[int] = []
     refused: list[int] = []
     for line, statement in enumerate(source.statements):
-        if statement.kind == Kind.OPAQUE and statement.text:
-            (inline if source.inline[line] else other).append(line + 1)
-        elif statement.kind == Kind.INSTRUCTION and line not in understood:
+        if source.inline[line] and statement.text:
+            inline.append(line + 1)
+        elif statement.kind == Kind.OPAQUE or (statement.kind == Kind.INSTRUCTION and line not in understood):
             refused.append(line + 1)
     faults = []
     if inline:
         faults.append(Fault(_ranges(inline), "inline assembly is left alone", "none is needed"))
-    if other:
-        reason = (
-            "macros, conditions, prefixes, operands relative to `.`, and several statements on a line are left alone"
-        )
-        remedy = "give the file to order after its macros are expanded, with one instruction on each line"
-        faults.append(Fault(_ranges(other), reason, remedy))
     if refused:
         reason = "a statement that is not one instruction of 64-bit code is left alone"
         faults.append(Fault(_ranges(refused), reason, "none is needed"))
@@ -247,20 +219,30 @@ def _is_32_bit(part: Listing) -> bool:
     return any(instruction.memory_base == Register.ESP for instruction in examples)
 
 
-def read(content: bytes, name: str) -> AssemblyFile:
+class ForeignFile:
+    """A file of assembly that no compiler wrote. It is left alone as a whole."""
+
+    def __init__(self, content: bytes, fault: Fault) -> None:
+        self._content = content
+        self.blocks: list[CodeBlock] = []
+        self.faults = [fault]
+
+    def rewritten(self, orders: Mapping[int, Sequence[int]]) -> bytes:
+        """The file as it was."""
+        return self._content
+
+
+def read(content: bytes, name: str) -> AssemblyFile | ForeignFile:
     """The blocks of a file of assembly. Raises Unreadable if the assembler refuses it or is not installed."""
-    text = content.decode("latin-1")
-    if (line := preprocessor_line(text, name)) is not None:
-        shown = text.split("\n")[line].strip()
-        raise Unreadable(
-            f"{name} is not assembly yet: line {line + 1} is for the C preprocessor ({shown})",
-            f"give its output: gcc -E {name} -o FILE.s",
-        )
-    source = scan(text)
-    if any(statement.word == ".include" for statement in source.statements):
-        raise Unreadable(
-            f"{name} includes another file, which cannot be seen", "put the text of that file in its place"
-        )
+    source = scan(content.decode("latin-1"))
+    if (foreign := foreign_line(source)) is not None:
+        reason = f"not a compiler's output, so nothing is certain of its code: {foreign.reason}"
+        return ForeignFile(content, Fault(f"line {foreign.line + 1}", reason, _REMEDY))
+    return read_compiled(content, source, name)
+
+
+def read_compiled(content: bytes, source: Source, name: str) -> AssemblyFile:
+    """The blocks of a compiler's output. Raises as `read` does."""
     try:
         text_names = names(source)
         part, options = _listing(source, text_names.lines())
