@@ -27,7 +27,7 @@ from learned_schedulers.blocks.read.assembly_exceptions import (
 )
 from learned_schedulers.blocks.read.assembly_functions import frames
 from learned_schedulers.blocks.read.assembly_names import names
-from learned_schedulers.blocks.read.assembly_places import CHANGEABLE, COMPUTED, Places, places
+from learned_schedulers.blocks.read.assembly_places import CHANGEABLE, Places, places
 from learned_schedulers.blocks.read.assembly_proof import failing_blocks
 from learned_schedulers.blocks.read.assembly_text import text_with_orders
 from learned_schedulers.blocks.read.compiler_output import foreign_line
@@ -37,10 +37,7 @@ from learned_schedulers.blocks.read.statements import Kind, Source, scan
 from learned_schedulers.blocks.read.terminators import terminators
 from learned_schedulers.blocks.read.unreadable import Unreadable
 
-_REMEDIES = {
-    COMPUTED: "if it is a switch, compile the file with -fno-jump-tables",
-    CHANGEABLE: "if nothing changes the data, make them constant (const, .section .rodata)",
-}  # of functions that are left alone
+_CONSTANT = "if nothing changes the data, make them constant (const, .section .rodata)"
 _REMEDY = "give what gcc -S, clang -S or rustc --emit=asm writes, as it is"
 _INTEL = ("-msyntax=intel", "-mnaked-reg")
 _DEFECT = "it is left as it was; please report this file as a defect"
@@ -187,7 +184,9 @@ def _left_alone(part: Listing, code_places: Places) -> Iterator[Fault]:
     lines = part.line + 1
     for reason in dict.fromkeys(filter(None, code_places.alone)):
         rows = [k for k, other in enumerate(code_places.alone) if other == reason]
-        yield Fault(_ranges(sorted(lines[rows].tolist())), reason, _REMEDIES.get(reason, "none is needed"))
+        yield Fault(
+            _ranges(sorted(lines[rows].tolist())), reason, _CONSTANT if reason == CHANGEABLE else "none is needed"
+        )
     if code_places.named.any():
         rows = np.flatnonzero(code_places.named).tolist()
         reason = "data, an alias or an operand names its place, so it stays there and nothing crosses it"

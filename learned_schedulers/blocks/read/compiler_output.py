@@ -21,7 +21,8 @@ _PROFILED = re.compile(r"1:\s+call\s[^;:]*")  # of -pg
 _FIXED = re.compile(r"(?:^|[\s,*])[-+]?\d\w*\(%rip\)|(?<![\w.$@])\[\s*rip\s*(?:[-+]\s*\d\w*\s*)?\]", re.IGNORECASE)
 _BY_HAND = re.compile(
     r"(?:^|[;:])\s*\.(?:macro|rept|rep|irp|irpc|irep|irepc|if\w*|else\w*|endif|altmacro|include|incbin|org|subsection"
-    r"|code16|code16gcc|code32|end|loc)\b"
+    r"|code16|code16gcc|code32|end|loc)\b",
+    re.IGNORECASE,
 )
 _TABLES = re.compile(r"\.eh_frame\b|\.z?debug_frame\b|\.z?debug_line\b")
 _DIRECTIVES = frozenset(

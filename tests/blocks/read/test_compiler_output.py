@@ -65,7 +65,7 @@ HEAD = '\t.file "f.c"\n\t.text\n'
         (HEAD + FUNCTION + "\t.section .debug_line\n\t.long .LFB0\n", 10, "tables of frames"),
         *(
             (HEAD + FUNCTION + f"#APP\n\tnop; {word}\n#NO_APP\n", 10, "a macro, a condition")
-            for word in (".macro m", ".rept 3", ".if 1", ".code32", '.include "x"', ".end", ".loc 1 2")
+            for word in (".macro m", ".rept 3", ".if 1", ".code32", '.INCLUDE "x"', ".incbin ", ".end", ".loc 1 2")
         ),
     ],
 )

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from learned_schedulers.blocks.dag.memory_order import MemoryOrder
-from learned_schedulers.blocks.read.assembly_file import read
-from tests.blocks.read.assembled import PROGRAMS, needs_gcc
+from tests.blocks.read.assembled import PROGRAMS, document, needs_gcc
 from tests.blocks.read.random_orders import moves, random_orders
 
 pytestmark = [needs_gcc, pytest.mark.slow]
@@ -76,11 +75,11 @@ def run(source: Path, options: list[str], memory: MemoryOrder, rng: np.random.Ge
         tool = compiler(source)
         subprocess.run([tool, *options, "-g", "-S", str(source), "-o", str(text)], check=True, timeout=_SECONDS)
         subprocess.run([tool, "-pthread", str(text), "-o", str(program)], check=True, timeout=_SECONDS)
-        document = read(text.read_bytes(), source.name)
-        orders = random_orders(document, memory, rng)
-        n_faults = len(document.faults)
-        text.write_bytes(document.rewritten(orders))
-        failures += [fault.reason for fault in document.faults[n_faults:]]
+        file = document(text.read_bytes().decode("latin-1"))
+        orders = random_orders(file, memory, rng)
+        n_faults = len(file.faults)
+        text.write_bytes(file.rewritten(orders))
+        failures += [fault.reason for fault in file.faults[n_faults:]]
         subprocess.run([tool, "-pthread", str(text), "-o", str(ordered)], check=True, timeout=_SECONDS)
         if _output(program) != _output(ordered):
             failures.append("it prints something else")
@@ -89,7 +88,7 @@ def run(source: Path, options: list[str], memory: MemoryOrder, rng: np.random.Ge
             answer = step(ordered, steps, distinct=True)
             if answer["wrong"]:
                 failures.append(f"{len(answer['wrong'])} backtraces are wrong, first {answer['wrong'][0]}")
-        moved = moves(document, orders)
+        moved = moves(file, orders)
     return Ran(failures, int((moved.before != moved.after).sum()), answer["checked"], answer["distinct"])
 
 
