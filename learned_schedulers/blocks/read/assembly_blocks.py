@@ -36,7 +36,7 @@ class Layout:
     """What surrounds each of the C instructions of a listing, and the blocks."""
 
     locations: dict[int, Location]  # `.loc` lines that are understood; empty if the file has others
-    own: list[list[int]]  # of each instruction: lines of `.loc` and of comments that travel with it
+    travelling: list[list[int]]  # of each instruction: lines of `.loc` and of comments that travel with it
     row: list[Row | None]  # at each instruction; None: none, or it is not certain
     row_before: list[Row | None]  # in force before the lines of each instruction
     breaks: np.ndarray  # bool (C,): no block contains both this instruction and the one before
@@ -74,20 +74,20 @@ class _Walk:
         self._start_gap()
 
     def _start_gap(self) -> None:
-        self._own: list[int] = []
+        self._travelling: list[int] = []
         self._waiting: list[int] = []  # lines of `.loc` since the instruction before
         self._cut = False
 
     def _cut_here(self) -> None:
-        self._cut, self._own = True, []  # what stands before stays before
+        self._cut, self._travelling = True, []  # what stands before stays before
 
     def _instruction(self, number: int, line: int) -> None:
         layout, part, sections = self.layout, self._part, self._source.sections
         section, before = int(part.section[number]), self._before
         row = self._rows.get(section)
-        layout.own[number] = self._own
-        last_own = min(self._own, default=line)
-        earlier = [k for k in self._waiting if k < last_own]
+        layout.travelling[number] = self._travelling
+        first_travelling = min(self._travelling, default=line)
+        earlier = [k for k in self._waiting if k < first_travelling]
         layout.row_before[number] = layout.locations[earlier[-1]].row if earlier else row
         if self._waiting:
             row = layout.locations[self._waiting[-1]].row
@@ -112,10 +112,10 @@ class _Walk:
                 if source.inline[line]:
                     self._cut_here()
                 else:
-                    self._own.append(line)
+                    self._travelling.append(line)
             elif kind == Kind.COMMENT and not source.inline[line] and not _MARK.search(text):
                 if not text.isspace() and not _LINE_MARKER.match(text):
-                    self._own.append(line)
+                    self._travelling.append(line)
             elif kind != Kind.LABEL or not statement.word.startswith(_LOCAL) or statement.word in source.references:
                 self._cut_here()
                 if statement.word.startswith(".cfi_") and self._before >= 0:

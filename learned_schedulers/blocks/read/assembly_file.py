@@ -10,13 +10,15 @@ ranges begin and end at labels, which do not move.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 from iced_x86 import Decoder, Register
 
 from learned_schedulers.blocks.dag.memory_order import Mark
-from learned_schedulers.blocks.read.assembler import Refused, assemble
+from learned_schedulers.blocks.read.assembler import Refused, assemble, object_of
 from learned_schedulers.blocks.read.assembly_blocks import layout
 from learned_schedulers.blocks.read.assembly_exceptions import (
     OF_LANGUAGE,
@@ -39,7 +41,9 @@ from learned_schedulers.blocks.read.unreadable import Unreadable
 
 _CONSTANT = "if nothing changes the data, make them constant (const, .section .rodata)"
 _REMEDY = "give what gcc -S, clang -S or rustc --emit=asm writes, as it is"
+_OTHER_FILES = re.compile(rb"\.inc(?:lude|bin)\b", re.IGNORECASE)  # which the assembler would read
 _INTEL = ("-msyntax=intel", "-mnaked-reg")
+T = TypeVar("T")
 _DEFECT = "it is left as it was; please report this file as a defect"
 
 
@@ -193,22 +197,21 @@ def _left_alone(part: Listing, code_places: Places) -> Iterator[Fault]:
         yield Fault(_ranges(sorted(lines[rows].tolist())), reason, "none is needed")
 
 
-def _listing(source: Source, lines: Sequence[int]) -> tuple[Listing, tuple[str, ...]]:
-    """The listing, with the places of some lines, and options of the assembler.
+def _in_its_syntax(source: Source, work: Callable[[tuple[str, ...]], T]) -> T:
+    """The result of `work`, which is given options of the assembler: a text may be in either syntax.
 
-    A text that does not name its syntax may be in either.
+    Raises Unreadable if the assembler refuses it.
     """
     has_syntax = any(statement.word in (".intel_syntax", ".att_syntax") for statement in source.statements)
     errors = []
     for options in ((),) if has_syntax else ((), _INTEL):
         try:
-            return listing(source, options, lines), options
+            return work(options)
         except Refused as error:
             errors.append(error)
     best = max(errors, key=lambda refused: refused.line)  # that of the syntax which fits longer
     raise Unreadable(
-        f"the assembler `as --64` refuses it: {best}",
-        "correct it, or give the compiler's output for x86-64 (gcc -S); files that it includes must be part of it",
+        f"the assembler `as --64` refuses it: {best}", "correct it, or give the compiler's output for x86-64 (gcc -S)"
     ) from best
 
 
@@ -235,6 +238,8 @@ def read(content: bytes, name: str) -> AssemblyFile | ForeignFile:
     """The blocks of a file of assembly. Raises Unreadable if the assembler refuses it or is not installed."""
     source = scan(content.decode("latin-1"))
     if (foreign := foreign_line(source)) is not None:
+        if not _OTHER_FILES.search(content):
+            _in_its_syntax(source, lambda options: object_of(content, options))  # it is assembly at least
         reason = f"not a compiler's output, so nothing is certain of its code: {foreign.reason}"
         return ForeignFile(content, Fault(f"line {foreign.line + 1}", reason, _REMEDY))
     return read_compiled(content, source, name)
@@ -244,7 +249,7 @@ def read_compiled(content: bytes, source: Source, name: str) -> AssemblyFile:
     """The blocks of a compiler's output. Raises as `read` does."""
     try:
         text_names = names(source)
-        part, options = _listing(source, text_names.lines())
+        part, options = _in_its_syntax(source, lambda chosen: (listing(source, chosen, text_names.lines()), chosen))
     except NotUnderstood as error:
         raise Unreadable(f"{name} is not understood: {error}", "give the compiler's output (gcc -S)") from error
     if _is_32_bit(part):

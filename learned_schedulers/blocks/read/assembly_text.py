@@ -54,14 +54,14 @@ class _Writer:
         for instruction in block:
             gaps.append(range(first_line, int(lines[instruction])))
             first_line = int(lines[instruction]) + 1
-        travelling = {line for k in block for line in layout.own[k]}
+        travelling = {line for k in block for line in layout.travelling[k]}
         for slot, index in enumerate(order):
             instruction = block.start + index
             stays = index == slot  # then labels stay between its lines
             for line in gaps[slot]:
                 if stays or line not in travelling:
                     self.line(line)
-            for line in () if stays else layout.own[instruction]:
+            for line in () if stays else layout.travelling[instruction]:
                 self.line(line)
             self._show(layout.row[instruction])
             self.line(int(lines[instruction]))
@@ -81,7 +81,7 @@ def text_with_orders(source: Source, part: Listing, layout: Layout, orders: Mapp
     blocks = {}
     for number, order in orders.items():
         start = layout.blocks[number].start
-        blocks[min((*layout.own[start], int(part.line[start])))] = layout.blocks[number], order
+        blocks[min((*layout.travelling[start], int(part.line[start])))] = layout.blocks[number], order
     line = 0
     while line < len(lines):
         if line in blocks:

@@ -115,6 +115,7 @@ def test_what_is_named_stays_and_so_does_what_ends_there(name: str) -> None:
     ("text", "reason"),
     [
         ("\tleaq .L1(%rip), %rsi\n\tleaq (%rsi,%rcx,4), %rsi\n\tjmp *%rsi\n", "takes the address"),
+        ("\tleaq .L1(%rip), %rax\n\tret\n", "takes the address"),
         ("\tmovq $.L1, %rsi\n\tjmp __x86_indirect_thunk_rsi\n", "takes the address"),
         ("\tleaq .L1(%rip), %rsi\n#APP\n\tpushq %rsi; ret\n#NO_APP\n", "takes the address"),
         ("\tjmp *.L4(%rip)\n\t.data\n.L4:\n\t.quad .L1\n\t.text\n", "may write"),
@@ -299,6 +300,17 @@ def test_an_instruction_keeps_its_line() -> None:
         f"\t.loc 1 1 is_stmt 1\n{A}\t.loc 1 2 5 is_stmt 0 discriminator 3\n\tret\n"
     )
     assert backwards(text) == expected
+
+
+@pytest.mark.parametrize("between", [".L1:\n", "\t.p2align 4\n", "\t.loc 1 3\n#APP\n\tnop\n#NO_APP\n", ""])
+def test_lines_over_the_end_of_a_block(between: str) -> None:
+    """The next block begins with the line at which the one before ended, and does not any more."""
+    first, second = f"\t.loc 1 1\n{A}\t.loc 1 2\n{B}", f"\t.loc 1 2\n{A}{B}\t.loc 1 4\n\tjne .L1\n"
+    text = f"{LOC}{first}{between}{second}" + ("" if "L1" in between else ".L1:\n")
+    file = document(text)
+    orders = reversed_orders(file)
+    before, after = object_of(text.encode()), object_of(file.rewritten(orders))
+    assert line_of_each(file, before, orders, False) == line_of_each(file, after, orders, True)
 
 
 _VOCABULARY = (

@@ -44,11 +44,11 @@ def test_a_label_of_inline_assembly_keeps_what_is_beside_it(label: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "known"), [("1b - .", True), ("1b - 0b", True), ("1b - f", False), ("1b + 4 - f", False)]
+    ("data", "is_understood"), [("1b - .", True), ("1b - 0b", True), ("1b - f", False), ("1b + 4 - 0b", False)]
 )
-def test_a_distance_in_inline_assembly(data: str, known: bool) -> None:
+def test_a_distance_in_inline_assembly(data: str, is_understood: bool) -> None:
     inline = f"#APP\n0:1:\tnop\n\t.pushsection .sites\n\t.long {data}\n\t.popsection\n#NO_APP\n"
-    assert codes(TEXT.replace(".L1:\n", inline)) == (["89c3" * 2] * 2 if known else [])
+    assert codes(TEXT.replace(".L1:\n", inline)) == (["89c3" * 2] * 2 if is_understood else [])
 
 
 @pytest.mark.parametrize("again", [".section .mine", '.section ".mine"', ".pushsection .mine"])

@@ -7,6 +7,7 @@ import pytest
 from learned_schedulers.blocks.read.assembly_file import read
 from learned_schedulers.blocks.read.compiler_output import foreign_line
 from learned_schedulers.blocks.read.statements import scan
+from learned_schedulers.blocks.read.unreadable import Unreadable
 from tests.blocks.read.assembled import PROGRAMS, compiled, needs_gcc
 
 BODY = "\tmovl %eax, %ebx\n\taddl $5, %ecx\n"
@@ -56,7 +57,7 @@ HEAD = '\t.file "f.c"\n\t.text\n'
         (HEAD + FUNCTION.replace("\tret", "\tmovb $'a', %al"), 7, "several statements"),
         (HEAD + FUNCTION.replace("\tret", "\tjmp .+5"), 7, "several statements"),
         (HEAD + FUNCTION.replace("\tret", "\tleaq 8(%rip), %rax"), 7, "distance"),
-        (HEAD + FUNCTION.replace("\tret", "\tlea rax, [rip + 8]"), 7, "distance"),
+        (HEAD + FUNCTION.replace("\tret", "\t.intel_syntax noprefix\n\tlea rax, [rip + 8]"), 8, "distance"),
         (HEAD + FUNCTION + "#ifdef ROUND\n", 9, "preprocessor"),
         (HEAD + FUNCTION + "\t.macro m\n", 9, "directive"),
         (HEAD + FUNCTION + "\t.code32\n", 9, "directive"),
@@ -65,13 +66,17 @@ HEAD = '\t.file "f.c"\n\t.text\n'
         (HEAD + FUNCTION + "\t.section .debug_line\n\t.long .LFB0\n", 10, "tables of frames"),
         *(
             (HEAD + FUNCTION + f"#APP\n\tnop; {word}\n#NO_APP\n", 10, "a macro, a condition")
-            for word in (".macro m", ".rept 3", ".if 1", ".code32", '.INCLUDE "x"', ".incbin ", ".end", ".loc 1 2")
+            for word in (".macro m", ".rept 3", ".if 1", ".code32", '.INCLUDE "x"', ".incbin ", ".end")
         ),
     ],
 )
 def test_what_people_write_is_left_alone(text: str, line: int, reason: str) -> None:
     foreign = foreign_line(scan(text))
     assert foreign is not None and foreign.line == line and reason in foreign.reason
+    if ".if" in text or ".macro" in text or ".rept" in text:  # it has no end, which the assembler says
+        with pytest.raises(Unreadable, match="`as --64` refuses"):
+            read(text.encode(), "f.s")
+        return
     file = read(text.encode(), "f.s")
     assert file.blocks == [] and file.rewritten({}) == text.encode()
     (fault,) = file.faults
