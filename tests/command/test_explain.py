@@ -16,6 +16,7 @@ from learned_schedulers.command.main import app
 from tests.blocks import real
 
 SOURCE = """\
+	.file	"f.c"
 	.text
 	.globl	f
 	.type	f, @function

@@ -47,7 +47,8 @@ def test_order_and_check(tmp_path: Path, by: str) -> None:
 
 
 def test_blocks_and_explain(tmp_path: Path) -> None:
-    (tmp_path / "f.s").write_text("\t.text\nf:\n\tmovq (%rdi), %rax\n\taddq $1, %rax\n\timulq %rsi, %rdx\n\tret\n")
+    body = "f:\n\tmovq (%rdi), %rax\n\taddq $1, %rax\n\timulq %rsi, %rdx\n\tret\n"
+    (tmp_path / "f.s").write_text(f'\t.file "f.c"\n\t.text\n\t.type f, @function\n{body}')
     blocks = run(tmp_path, "blocks", "f.s")
     assert blocks.returncode == 0 and blocks.stdout.count("f.s") == 1
     explained = run(tmp_path, "explain", "f.s", "--for", "atom", "--by", "list", "-o", "f.html")

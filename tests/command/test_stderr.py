@@ -15,7 +15,8 @@ import pytest
 from learned_schedulers.command.kernels import MESSAGE
 from learned_schedulers.command.main import VERBS
 
-TEXT = "\t.text\nf:\n\tmovq (%rdi), %rax\n\taddq $1, %rax\n\timulq %rsi, %rdx\n\tret\n"
+BODY = "f:\n\tmovq (%rdi), %rax\n\taddq $1, %rax\n\timulq %rsi, %rdx\n\tret\n"
+TEXT = f'\t.file "f.c"\n\t.text\n\t.type f, @function\n{BODY}'
 WORDS = {
     "blocks": ["f.s"],
     "order": ["f.s", "f.csv", "-o", "out", "--for", "atom", "--by", "list"],

@@ -87,8 +87,6 @@ def sound_files(folder: Path) -> dict[str, list[bytes]]:
         _compiled(folder, "gcc", _C, "-S", "-O1", "-g", "-fno-asynchronous-unwind-tables"),
         _compiled(folder, "gcc", _C, "-S", "-O2", "-fPIC", "-masm=intel"),
         _compiled(folder, "g++", _CPP, "-S", "-O2"),
-        b"\t.text\nf:\n# LLVM-MCA-BEGIN loop\n\taddq %rdi, %rax\n\tmovq (%rsi), %rcx\n\tleaq 8(%rsi), %rsi\n"
-        b"# LLVM-MCA-END\n\tret\n",
     ]
     objects = [
         _compiled(folder, "gcc", _C, "-c", "-O2"),

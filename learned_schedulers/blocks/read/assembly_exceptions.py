@@ -32,8 +32,8 @@ _CALLS = ("call", "j", "lcall", "ljmp", "notrack", "bnd")  # words of calls and 
 
 def language(source: Source) -> str:
     """The language of a file in which accesses may throw; empty for another."""
-    for line, statement in enumerate(source.statements):
-        if statement.word == ".cfi_personality" or source.sections[line].startswith(".eh_frame"):
+    for statement in source.statements:
+        if statement.word == ".cfi_personality":
             for name, of in PERSONALITIES.items():
                 if name in statement.operands:
                     return of

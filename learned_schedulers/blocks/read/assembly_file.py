@@ -10,13 +10,15 @@ ranges begin and end at labels, which do not move.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 from iced_x86 import Decoder, Register
 
 from learned_schedulers.blocks.dag.memory_order import Mark
-from learned_schedulers.blocks.read.assembler import Refused, assemble
+from learned_schedulers.blocks.read.assembler import Refused, assemble, object_of
 from learned_schedulers.blocks.read.assembly_blocks import layout
 from learned_schedulers.blocks.read.assembly_exceptions import (
     OF_LANGUAGE,
@@ -27,24 +29,21 @@ from learned_schedulers.blocks.read.assembly_exceptions import (
 )
 from learned_schedulers.blocks.read.assembly_functions import frames
 from learned_schedulers.blocks.read.assembly_names import names
-from learned_schedulers.blocks.read.assembly_places import CHANGEABLE, COMPUTED, Places, places
+from learned_schedulers.blocks.read.assembly_places import CHANGEABLE, Places, places
 from learned_schedulers.blocks.read.assembly_proof import failing_blocks
 from learned_schedulers.blocks.read.assembly_text import text_with_orders
+from learned_schedulers.blocks.read.compiler_output import foreign_line
 from learned_schedulers.blocks.read.document import CodeBlock, Fault
 from learned_schedulers.blocks.read.listing import Listing, NotUnderstood, listing
-from learned_schedulers.blocks.read.preprocessor import preprocessor_line
-from learned_schedulers.blocks.read.source_lines import Shown
 from learned_schedulers.blocks.read.statements import Kind, Source, scan
 from learned_schedulers.blocks.read.terminators import terminators
 from learned_schedulers.blocks.read.unreadable import Unreadable
 
-_REMEDIES = {
-    COMPUTED: "if it is a switch, compile the file with -fno-jump-tables",
-    CHANGEABLE: "if nothing changes the data, make them constant (const, .section .rodata)",
-}  # of functions that are left alone
-# Valgrind recognises requests of the program by this sequence (`rol rdi` by 3, 13, 61 and 51, `xchg rbx, rbx`).
-_REQUEST = bytes.fromhex("48c1c703 48c1c70d 48c1c73d 48c1c733 4887db")
+_CONSTANT = "if nothing changes the data, make them constant (const, .section .rodata)"
+_REMEDY = "give what gcc -S, clang -S or rustc --emit=asm writes, as it is"
+_OTHER_FILES = re.compile(rb"\.inc(?:lude|bin)\b", re.IGNORECASE)  # which the assembler would read
 _INTEL = ("-msyntax=intel", "-mnaked-reg")
+T = TypeVar("T")
 _DEFECT = "it is left as it was; please report this file as a defect"
 
 
@@ -63,7 +62,7 @@ class AssemblyFile:
         is_alone = np.array([bool(reason) for reason in code_places.alone], bool)
         marks = frames(source, part, code_places.named | code_places.begins | is_alone)
         marks[part.linked] |= int(Mark.LINKED)
-        marks[may_throw(source, part) | code_places.first | _requests(part)] |= int(Mark.FIXED)
+        marks[may_throw(source, part) | code_places.first] |= int(Mark.FIXED)
         last = np.array([block.stop - 1 for block in self._layout.blocks], np.int64)
         jumps, fused = terminators(part.forms, part.form, last, *_behind(part, self._layout.blocks, last))
         marks[last[fused]] |= int(Mark.FUSED)
@@ -101,10 +100,6 @@ class AssemblyFile:
                     Fault(self.blocks[block].place, "defect: the new order could not be proven", _DEFECT)
                 )
         return self._text(proven) if proven else self._content
-
-    def shown(self) -> Sequence[Shown | None]:
-        """The source lines that debuggers show at each instruction of `listing`; None where that is not certain."""
-        return self._layout.shown
 
     def _text(self, orders: Mapping[int, Sequence[int]]) -> bytes:
         return text_with_orders(self._source, self.listing, self._layout, orders).encode("latin-1")
@@ -148,18 +143,6 @@ def _behind(part: Listing, blocks: Sequence[range], last: np.ndarray) -> tuple[n
     return behind, repeats
 
 
-def _requests(part: Listing) -> np.ndarray:
-    """Instructions of Valgrind's requests, (C,) bool."""
-    flags = np.zeros(len(part.line), bool)
-    for index, section in part.object.sections.items():
-        place = section.content.find(_REQUEST) if section.executable else -1
-        while place >= 0:
-            inside = (part.section == index) & (part.begin >= place) & (part.begin < place + len(_REQUEST))
-            flags |= inside
-            place = section.content.find(_REQUEST, place + 1)
-    return flags
-
-
 def _ranges(lines: Sequence[int]) -> str:
     """Line numbers for people: the first ranges, and how many lines follow."""
     ranges: list[list[int]] = []
@@ -176,31 +159,21 @@ def _ranges(lines: Sequence[int]) -> str:
 def _faults(source: Source, part: Listing) -> list[Fault]:
     """What is left alone, by reason."""
     whole = "the whole file"
-    if source.foreign_mode:
-        reason = "it contains code for 16 or 32 bits in a macro, a condition or inline assembly"
-        return [Fault(whole, reason, "move that code to a file of its own")]
     if throwing := language(source):
         return [Fault(whole, OF_LANGUAGE.format(throwing), "none is needed")]
     if compiled_to_throw(source):
         return [Fault(whole, OF_OPTION, "compile it without that option")]
     understood = set(part.line.tolist())
     inline: list[int] = []
-    other: list[int] = []
     refused: list[int] = []
     for line, statement in enumerate(source.statements):
-        if statement.kind == Kind.OPAQUE and statement.text:
-            (inline if source.inline[line] else other).append(line + 1)
-        elif statement.kind == Kind.INSTRUCTION and line not in understood:
+        if source.inline[line] and statement.text:
+            inline.append(line + 1)
+        elif statement.kind == Kind.OPAQUE or (statement.kind == Kind.INSTRUCTION and line not in understood):
             refused.append(line + 1)
     faults = []
     if inline:
         faults.append(Fault(_ranges(inline), "inline assembly is left alone", "none is needed"))
-    if other:
-        reason = (
-            "macros, conditions, prefixes, operands relative to `.`, and several statements on a line are left alone"
-        )
-        remedy = "give the file to order after its macros are expanded, with one instruction on each line"
-        faults.append(Fault(_ranges(other), reason, remedy))
     if refused:
         reason = "a statement that is not one instruction of 64-bit code is left alone"
         faults.append(Fault(_ranges(refused), reason, "none is needed"))
@@ -215,29 +188,30 @@ def _left_alone(part: Listing, code_places: Places) -> Iterator[Fault]:
     lines = part.line + 1
     for reason in dict.fromkeys(filter(None, code_places.alone)):
         rows = [k for k, other in enumerate(code_places.alone) if other == reason]
-        yield Fault(_ranges(sorted(lines[rows].tolist())), reason, _REMEDIES.get(reason, "none is needed"))
+        yield Fault(
+            _ranges(sorted(lines[rows].tolist())), reason, _CONSTANT if reason == CHANGEABLE else "none is needed"
+        )
     if code_places.named.any():
         rows = np.flatnonzero(code_places.named).tolist()
         reason = "data, an alias or an operand names its place, so it stays there and nothing crosses it"
         yield Fault(_ranges(sorted(lines[rows].tolist())), reason, "none is needed")
 
 
-def _listing(source: Source, lines: Sequence[int]) -> tuple[Listing, tuple[str, ...]]:
-    """The listing, with the places of some lines, and options of the assembler.
+def _in_its_syntax(source: Source, work: Callable[[tuple[str, ...]], T]) -> T:
+    """The result of `work`, which is given options of the assembler: a text may be in either syntax.
 
-    A text that does not name its syntax may be in either.
+    Raises Unreadable if the assembler refuses it.
     """
     has_syntax = any(statement.word in (".intel_syntax", ".att_syntax") for statement in source.statements)
     errors = []
     for options in ((),) if has_syntax else ((), _INTEL):
         try:
-            return listing(source, options, lines), options
+            return work(options)
         except Refused as error:
             errors.append(error)
     best = max(errors, key=lambda refused: refused.line)  # that of the syntax which fits longer
     raise Unreadable(
-        f"the assembler `as --64` refuses it: {best}",
-        "correct it, or give the compiler's output for x86-64 (gcc -S); files that it includes must be part of it",
+        f"the assembler `as --64` refuses it: {best}", "correct it, or give the compiler's output for x86-64 (gcc -S)"
     ) from best
 
 
@@ -247,23 +221,35 @@ def _is_32_bit(part: Listing) -> bool:
     return any(instruction.memory_base == Register.ESP for instruction in examples)
 
 
-def read(content: bytes, name: str) -> AssemblyFile:
+class ForeignFile:
+    """A file of assembly that no compiler wrote. It is left alone as a whole."""
+
+    def __init__(self, content: bytes, fault: Fault) -> None:
+        self._content = content
+        self.blocks: list[CodeBlock] = []
+        self.faults = [fault]
+
+    def rewritten(self, orders: Mapping[int, Sequence[int]]) -> bytes:
+        """The file as it was."""
+        return self._content
+
+
+def read(content: bytes, name: str) -> AssemblyFile | ForeignFile:
     """The blocks of a file of assembly. Raises Unreadable if the assembler refuses it or is not installed."""
-    text = content.decode("latin-1")
-    if (line := preprocessor_line(text, name)) is not None:
-        shown = text.split("\n")[line].strip()
-        raise Unreadable(
-            f"{name} is not assembly yet: line {line + 1} is for the C preprocessor ({shown})",
-            f"give its output: gcc -E {name} -o FILE.s",
-        )
-    source = scan(text)
-    if any(statement.word == ".include" for statement in source.statements):
-        raise Unreadable(
-            f"{name} includes another file, which cannot be seen", "put the text of that file in its place"
-        )
+    source = scan(content.decode("latin-1"))
+    if (foreign := foreign_line(source)) is not None:
+        if not _OTHER_FILES.search(content):
+            _in_its_syntax(source, lambda options: object_of(content, options))  # it is assembly at least
+        reason = f"not a compiler's output, so nothing is certain of its code: {foreign.reason}"
+        return ForeignFile(content, Fault(f"line {foreign.line + 1}", reason, _REMEDY))
+    return read_compiled(content, source, name)
+
+
+def read_compiled(content: bytes, source: Source, name: str) -> AssemblyFile:
+    """The blocks of a compiler's output. Raises as `read` does."""
     try:
         text_names = names(source)
-        part, options = _listing(source, text_names.lines())
+        part, options = _in_its_syntax(source, lambda chosen: (listing(source, chosen, text_names.lines()), chosen))
     except NotUnderstood as error:
         raise Unreadable(f"{name} is not understood: {error}", "give the compiler's output (gcc -S)") from error
     if _is_32_bit(part):

@@ -22,8 +22,7 @@ from learned_schedulers.blocks.read.listing import Listing
 from learned_schedulers.blocks.read.statements import PADDING, Kind, Source
 
 _TARGET = re.compile(r"(?:notrack\s+|bnd\s+)*\S+\s+([\w.$]+)(?:@(?:PLT|plt))?")
-_NAME = re.compile(r"[\w.$]+")
-_HEADS = re.compile(r"([\w.$]+)\s*:")  # labels on a line with more
+_TEXTS = (".string", ".ascii", ".asciz")
 _TWICE = re.compile(r"setjmp|savectx|getcontext|vfork")  # GCC's list (calls.cc, special_function_p), with any prefix
 _ENDS = (FlowControl.RETURN, FlowControl.UNCONDITIONAL_BRANCH, FlowControl.INDIRECT_BRANCH, FlowControl.CALL,
          FlowControl.INDIRECT_CALL, FlowControl.EXCEPTION, FlowControl.INTERRUPT)  # fmt: skip
@@ -63,35 +62,20 @@ def functions(source: Source) -> Iterator[Function]:
             label = -1
 
 
-class _Twice(NamedTuple):
-    """Calls of functions that return twice."""
+def _returning_twice(source: Source) -> list[int] | None:
+    """Lines of calls of functions that return twice, ascending.
 
-    lines: list[int]  # that name such a function, or have its mark; ascending
-    is_pointed_to: bool  # something else than a call has its address, so that any indirect call may lead there
-
-
-def _returning_twice(source: Source) -> _Twice:
-    """Where a file names functions that return twice: with aliases, and with code that jumps to them."""
-    names = {name for name in source.references if _TWICE.search(name)}
-    lines, is_pointed_to, size = set(_marked_calls(source)), False, 0
-    while len(names) > size:
-        size, label = len(names), ""
-        for line, statement in enumerate(source.statements):
-            if statement.kind == Kind.LABEL and not statement.word.startswith(".L"):
-                label = statement.word
-            if statement.kind < Kind.SILENT or names.isdisjoint(words := _NAME.findall(statement.text)):
-                continue
+    None if something else than a call names such a function (an alias, a pointer, a jump), so that any call may be one.
+    """
+    lines = set(_marked_calls(source))
+    for line, statement in enumerate(source.statements):
+        if statement.kind > Kind.SILENT and statement.word not in _TEXTS and _TWICE.search(statement.text):
+            if statement.kind != Kind.INSTRUCTION or not statement.word.startswith("call"):
+                return None
             lines.add(line)
-            if statement.kind == Kind.ASSIGNMENT:
-                names.add(statement.word)
-            elif statement.word in (".weakref", ".symver"):
-                names.update(words[1:])
-            elif statement.word[:1] == "j":
-                names.add(label)
-            elif statement.kind >= Kind.INSTRUCTION and not statement.word.startswith("call"):
-                is_pointed_to = True
-                names.update(_HEADS.findall(statement.text))
-    return _Twice(sorted(lines), is_pointed_to)
+        elif statement.word in (".weakref", ".symver") and _TWICE.search(statement.operands):
+            return None
+    return sorted(lines)
 
 
 def _marked_calls(source: Source) -> Iterator[int]:
@@ -116,9 +100,7 @@ class _Frames:
         self._names = _function_names(source)
         self._twice = _returning_twice(source)
         self._labels = {
-            statement.word: line
-            for line, statement in enumerate(source.statements)
-            if statement.kind == Kind.LABEL and not statement.word.isdigit()
+            statement.word: line for line, statement in enumerate(source.statements) if statement.kind == Kind.LABEL
         }
         self.marks = np.zeros(len(part.line), np.uint8)
         # Lines of labels that code jumps to by name, and of the jumps. Only the names are known across sections.
@@ -190,12 +172,12 @@ class _Frames:
             return bool(0 <= gap < 64) and previous.flow_control not in _ENDS and not _is_padding(previous)
         return False
 
-    def _calls_twice(self, function: Function, instructions: list[Instruction]) -> bool:
-        """Whether it may call a function that returns twice, by name or through a pointer."""
-        low, high = (bisect_left(self._twice.lines, line) for line in (function.first, function.last))
-        indirect = (FlowControl.INDIRECT_CALL, FlowControl.INDIRECT_BRANCH)
-        by_pointer = self._twice.is_pointed_to and any(i.flow_control in indirect for i in instructions)
-        return high > low or by_pointer
+    def _calls_twice(self, function: Function) -> bool:
+        """Whether it may call a function that returns twice."""
+        if self._twice is None:
+            return True
+        low, high = (bisect_left(self._twice, line) for line in (function.first, function.last))
+        return high > low
 
     def _leaves(self, function: Function, first: int, instructions: list[Instruction]) -> bool:
         """Whether it jumps to what is not the beginning of a function, calls its own middle or may run past its end.
@@ -217,16 +199,12 @@ class _Frames:
                 if label is not None and label > self._part.line[first] and label < function.last:
                     return True
                 continue
-            if name[:1].isdigit():
-                begin, end = int(self._part.begin[first]), int(self._part.end[first + len(instructions) - 1])
-                if self._part.relocated[first + number] or not begin <= instruction.near_branch_target < end:
-                    return True
-            elif label is None:
-                if not name or ".cold" in name or name in self._opaque_names:
+            if label is None:
+                if not name or name[0].isdigit() or ".cold" in name or name in self._opaque_names:
                     return True
             elif not function.first <= label < function.last and (name not in self._names or ".cold" in name):
                 return True
-        if self._calls_twice(function, instructions):
+        if self._calls_twice(function):
             return True
         last = instructions[-1]
         return last.flow_control not in _ENDS and not _is_padding(last)

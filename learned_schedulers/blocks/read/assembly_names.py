@@ -1,41 +1,35 @@
-"""Labels of an assembly text that something else than a direct jump names: data, aliases, operands, macros.
+"""Labels of an assembly text that something else than a direct jump names: data, aliases, operands, inline assembly.
 
-Whoever has a label's address may look for the instruction there, change it, or jump some bytes beyond it. Tables of
-switches, which are constant, are told apart, because a jump by one of their entries leads to the label itself. Ranges
-of exceptions (`.gcc_except_table`), those of frames (`.eh_frame`), whose labels no block crosses, and debug information
-are left out.
+Whoever has a label's address may look for the instruction there. Tables of switches, which are constant, are told
+apart, because a jump by one of their entries leads to the label itself. Ranges of exceptions (`.gcc_except_table`) and
+debug information are left out.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from learned_schedulers.blocks.read.assembly_functions import Function, functions
-from learned_schedulers.blocks.read.statements import DEBUG_SECTION, SECTIONS, Kind, Source, Statement
+from learned_schedulers.blocks.read.statements import DEBUG_SECTION, SECTIONS, Kind, Source
 
-_TOKEN = re.compile(r"%\w+|@\w+|\$?\d\w*|[A-Za-z_.$][\w.$]*|<<|>>|[-+*/%|&^!~()\[\],:']")
-_BY_REGISTERS = re.compile(r"\([^()]*%[^()]*\)")  # the part of an AT&T operand that names registers
-_WORD = re.compile(r"[\w.]+")
-_HEAD = re.compile(r'\s*(?:"?[\w.$]+"?\s*:\s*)+')  # labels before a statement
-_ASSIGNED = re.compile(r"\s*\.(?:set|equ|equiv|eqv)\s+([\w.$]+)")
+_BY_REGISTERS = re.compile(r"\([^()]*%[^()]*\)|\[\s*rip\s*\]")  # the part of an operand that names registers
+_TERM = re.compile(r"\s*([-+]?)\s*(?:OFFSET FLAT:)?\$?([\w.$]+)(?:@\w+)?\s*")
+_SUM = re.compile(rf"(?:{_TERM.pattern})+")
+_WORD = re.compile(r"[\w.$]+")
 _DATA = re.compile(
-    r"\s*\.(?:quad|long|int|hword|short|word|value|byte|octa|[u|s]leb128|[1248]byte|dc(?:\.\w)?|set|equ\w*|eqv)\s(.*)"
+    r"\.(?:quad|long|int|hword|short|word|value|byte|octa|[us]leb128|[1248]byte|dc(?:\.\w)?|set|equ\w*|eqv)\s+(.*)"
 )
-_LOCAL = re.compile(r"\.L[\w.$]+|\d+[bf]")
+_LOCAL = re.compile(r"\.L[\w.$]+|\d+[bf]|\.")
+_DEFINING = re.compile(r"[\w.$\"]\s*:|=|\.(?:set|equ\w*|eqv)\b")
 _INDIRECT = re.compile(r"\bjmpq?\s+(?:.*[*\[]|r[a-z0-9]+$|\S*(?:indirect_thunk|retpoline|lvi_thunk))")
-_JUMP = re.compile(r"\s*(?:[\w.$]+:\s*)*(?:j\w+|call\w?|loop\w*|xbegin)\s")
-_SCALED = re.compile(r"\(([^()]*)\)\s*(?:/|>>)\s*\w+\s*")
-_NUMERIC = re.compile(r"(\d+)([bf])")
 _ENTRY = {".quad": 8, ".8byte": 8, ".xword": 8, ".long": 4, ".4byte": 4, ".int": 4}  # bytes
-_SILENT = SECTIONS | {".addrsig", ".addrsig_sym", ".cg_profile", ".string", ".ascii", ".asciz", ".end", ".include"}
-_UNNAMED = (".gcc_except_table", ".eh_frame")  # sections whose labels only bound ranges, and what describes frames
+_SILENT = SECTIONS | {".string", ".ascii", ".asciz"}
 _WRITTEN = (".data", ".bss", ".tdata", ".tbss", ".ldata", ".lbss", ".sdata")  # sections that code may write
 _FLAGS = re.compile(r'\s*"?([^\s,"]+)"?\s*,\s*"([^"]*)"')  # name and flags of a section
-_MULTIPLYING = {"*", "/", "%", "<<", ">>", "|", "&", "^", "!", "~"}
 
 
 class Table(NamedTuple):
@@ -51,8 +45,8 @@ class Names(NamedTuple):
     places: list[tuple[int, int]]  # line, and bytes beyond it that are named
     unclear: list[int]  # lines of labels in expressions of which only the assembler knows the value
     tables: list[Table]
-    hidden: list[int]  # lines that are not understood, at which a label stands that something names
-    changeable: list[int]  # lines of labels whose addresses stand in data that code names and may write
+    inline: list[int]  # lines of inline assembly that may give a name to the instruction before or after it
+    changeable: list[int]  # lines of labels whose addresses stand in data that code may write
 
     def lines(self) -> list[int]:
         """All lines, ascending."""
@@ -71,118 +65,50 @@ class _Expression(NamedTuple):
     clear: bool
 
 
-def _hidden(source: Source) -> set[str]:
-    """Names that lines which are not understood give to places; of numbers, the references to them."""
-    names: set[str] = set()
-    for statement in source.statements:
-        if statement.kind == Kind.OPAQUE:
-            for part in statement.text.split(";"):
-                head = _HEAD.match(part)
-                for name in _WORD.findall(head.group() if head else ""):
-                    names |= {f"{name}b", f"{name}f"} if name.isdigit() else {name}
-                if (match := _ASSIGNED.match(part)) is not None:
-                    names.add(match.group(1))
-    return names
-
-
 class _Labels:
     """Lines of all labels, and what is assigned."""
 
     def __init__(self, source: Source) -> None:
-        self.lines: dict[str, int] = {}
-        self._numeric: dict[str, list[int]] = defaultdict(list)
-        self.assigned: set[str] = set()
-        for line, statement in enumerate(source.statements):
-            if statement.kind == Kind.LABEL and statement.word.isdigit():
-                self._numeric[statement.word].append(line)
-            elif statement.kind == Kind.LABEL:
-                self.lines[statement.word] = line
-            elif statement.kind == Kind.ASSIGNMENT:
-                self.assigned.add(statement.word)
-        self.hidden = _hidden(source)
-        self.words = {*self.lines, *(f"{digits}{way}" for digits in self._numeric for way in "bf")}
-
-    def every_line(self) -> list[int]:
-        """The lines of all labels, ascending."""
-        return sorted([*self.lines.values(), *(line for lines in self._numeric.values() for line in lines)])
-
-    def of(self, token: str, line: int) -> int | None:
-        """The line of the label that a token of a line means."""
-        if (match := _NUMERIC.fullmatch(token)) is not None:
-            lines = self._numeric.get(match.group(1), [])
-            place = bisect_left(lines, line) - (match.group(2) == "b")
-            return lines[place] if 0 <= place < len(lines) else None
-        label_line = self.lines.get(token)
-        return self.lines.get(token[1:]) if label_line is None and token[:1] == "$" else label_line
+        self.lines = {s.word: line for line, s in enumerate(source.statements) if s.kind == Kind.LABEL}
+        self.assigned = {s.word for s in source.statements if s.kind == Kind.ASSIGNMENT}
+        self.in_code = {name for name, line in self.lines.items() if source.sections[line].startswith("x")}
 
 
-def _operands(text: str) -> list[str]:
-    """Operands between commas that are in no brackets."""
-    parts, depth, begin = [], 0, 0
-    for place, character in enumerate(text):
-        depth += (character in "([") - (character in ")]")
-        if character == "," and depth == 0:
-            parts.append(text[begin:place])
-            begin = place + 1
-    return [*parts, text[begin:]]
-
-
-def _expression(operand: str, line: int, labels: _Labels) -> _Expression:
+def _expression(operand: str, labels: _Labels) -> _Expression:
     """What an operand adds to labels."""
-    text = _BY_REGISTERS.sub("", operand).lstrip(" \t*")
-    if (match := _SCALED.fullmatch(text)) is not None:
-        text = match.group(1)  # a distance that is divided
-    tokens = _TOKEN.findall(text)
-    named, constant, clear, sign, outer = [], 0, True, 1, [1]
-    for token in tokens:
-        number = token.lstrip("$")
-        if token in "+-":
-            sign = -sign if token == "-" else sign
-            continue
-        if token in "([":
-            outer.append(outer[-1] * sign)
-        elif token in ")]":
-            outer = outer[:-1] or [1]
-        elif (label := labels.of(token, line)) is not None:
-            named.append((label, outer[-1] * sign))
-        elif number[:1].isdigit():
-            value = _number(number)
+    text = _BY_REGISTERS.sub("", operand).strip(" \t*")
+    clear = _SUM.fullmatch(text) is not None
+    named, constant = [], 0
+    for way, word in _TERM.findall(text):
+        sign = -1 if way == "-" else 1
+        if (label := labels.lines.get(word)) is not None:
+            named.append((label, sign))
+        elif word[0].isdigit():
+            value = _number(word)
             clear &= value is not None
-            constant += outer[-1] * sign * (value or 0)
-        elif token in _MULTIPLYING or number in labels.assigned or number == "'":
-            clear = False
-        sign = 1
+            constant += sign * (value or 0)
+        else:
+            clear &= word not in labels.assigned
     return _Expression(named, constant, clear)
 
 
 def _number(token: str) -> int | None:
-    """The value of a number as the assembler reads it; None if it is none, 0 for a label that is not there."""
-    if _NUMERIC.fullmatch(token) is not None:
-        return 0
-    prefix = token[:2].lower()
-    base = 16 if prefix == "0x" else 2 if prefix == "0b" else 8 if token[0] == "0" else 10
+    """The value of a number of a compiler; None for another one."""
     try:
-        return int(token, base)
+        return int(token, 0)
     except ValueError:
         return None
-
-
-def _is_direct_jump(statement: Statement) -> bool:
-    return statement.word[:1] == "j" or statement.word.startswith(("call", "loop", "xbegin"))
-
-
-def _without_jumps(text: str) -> str:
-    """What several statements on a line name otherwise than by direct jumps, as operands."""
-    return ",".join(part for part in text.split(";") if "*" in part or not _JUMP.match(part))
 
 
 def _naming(source: Source, line: int) -> bool:
     """Whether a line may name labels of code."""
     statement, section = source.statements[line], source.sections[line]
     if statement.kind in (Kind.DIRECTIVE, Kind.ASSIGNMENT):
-        return statement.word not in _SILENT and not section.startswith(_UNNAMED) and not DEBUG_SECTION.match(section)
+        is_apart = section.startswith(".gcc_except_table") or DEBUG_SECTION.match(section)
+        return statement.word not in _SILENT and not is_apart
+    is_jump = statement.word[:1] == "j" or statement.word.startswith(("call", "loop", "xbegin"))
     return statement.kind == Kind.OPAQUE or (
-        statement.kind == Kind.INSTRUCTION and not (_is_direct_jump(statement) and "*" not in statement.operands)
+        statement.kind == Kind.INSTRUCTION and not (is_jump and "*" not in statement.operands)
     )
 
 
@@ -241,38 +167,33 @@ def names(source: Source) -> Names:
     for line, statement in enumerate(source.statements):
         if statement.kind < Kind.INSTRUCTION or not _naming(source, line):
             continue
-        text = statement.operands if statement.kind != Kind.OPAQUE else _without_jumps(statement.text)
-        if labels.words.isdisjoint(_WORD.findall(text)):
+        text = statement.text if statement.kind == Kind.OPAQUE else statement.operands
+        if labels.lines.keys().isdisjoint(_WORD.findall(text)):
             continue
-        for operand in _operands(text):
-            expression = _expression(operand, line, labels)
+        for operand in re.split("[,;]", _BY_REGISTERS.sub("", text)):
+            expression = _expression(operand, labels)
             if expression.labels:
                 rows.append((line, expression))
                 for label, _ in expression.labels:
                     if not is_code[label] or statement.kind == Kind.INSTRUCTION:
                         uses[label].append(line)
-    hidden = _hidden_places(source, labels, is_code)
     writable = _writable(source)
     exempt, tables = _tables(source, labels, uses, writable)
-    changeable = _changeable(source, rows, is_code, uses, writable)
-    places: dict[tuple[int, int], None] = {}
+    places: dict[tuple[int, int], None] = dict.fromkeys((line, 0) for line in _assignments(source, labels, is_code))
     unclear: dict[int, None] = {}
+    changeable: set[int] = set()
     for line, expression in rows:
-        if line in exempt:
-            continue
-        for label, sign in expression.labels:
-            if is_code[label] and expression.clear:
+        targets = [(label, sign) for label, sign in expression.labels if is_code[label]]
+        if source.sections[line] in writable:
+            changeable.update(label for label, _ in targets)
+        for label, sign in targets if line not in exempt else ():
+            if expression.clear:
                 places[label, sign * expression.constant] = None
-            elif is_code[label]:
+            else:
                 unclear[label] = None
-    assignments = list(_assignments(source, labels, is_code))
-    everywhere = [label for label in labels.every_line() if is_code[label]]
-    if hidden.pasted:
-        places |= dict.fromkeys((label, 0) for label in everywhere)
-    if hidden.offset:
-        unclear |= dict.fromkeys(everywhere)
-    places |= dict.fromkeys((line, 0) for line in assignments)
-    return Names(list(places), list(unclear), tables, hidden.lines, sorted(changeable))
+    if _is_beside(source):
+        unclear |= {labels.lines[name]: None for name in sorted(labels.in_code)}
+    return Names(list(places), list(unclear), tables, _inline(source, is_code), sorted(changeable))
 
 
 def _writable(source: Source) -> frozenset[str]:
@@ -283,77 +204,32 @@ def _writable(source: Source) -> frozenset[str]:
     return frozenset(name for name in names if not name.startswith(".data.rel.ro"))
 
 
-def _changeable(
-    source: Source,
-    rows: list[tuple[int, _Expression]],
-    is_code: list[bool],
-    uses: dict[int, list[int]],
-    writable: frozenset[str],
-) -> set[int]:
-    """Lines of labels of code whose addresses stand in writable data, under a name that is used elsewhere."""
-    entries = {
-        line: targets
-        for line, expression in rows
-        if source.sections[line] in writable and (targets := [k for k, _ in expression.labels if is_code[k]])
-    }
-    heads: dict[str, list[int]] = {}  # section -> lines of the last labels in it, which stand at one place
-    filled: set[str] = set()  # sections in which data follow these labels
-    changeable: set[int] = set()
-    for line, statement in enumerate(source.statements if entries else ()):
-        section = source.sections[line]
-        has_head = statement.kind == Kind.OPAQUE and _HEAD.match(statement.text) is not None
-        if statement.kind == Kind.LABEL or has_head:
-            heads[section] = [*(heads.get(section, ()) if section not in filled else ()), line]
-            filled.discard(section)
-        if statement.kind in (Kind.DIRECTIVE, Kind.OPAQUE) and statement.word not in SECTIONS:
-            filled.add(section)
-        for head in heads.get(section, ()) if line in entries else ():
-            hidden = source.statements[head].kind == Kind.OPAQUE  # nothing is certain of who uses its labels
-            if hidden or any(user not in entries for user in uses[head]):
-                changeable.update(entries[line])
-    return changeable
+def _inline(source: Source, is_code: list[bool]) -> list[int]:
+    """Lines of inline assembly in code; none if no inline assembly gives names to places."""
+    lines = [k for k, s in enumerate(source.statements) if s.kind == Kind.OPAQUE and s.text and source.inline[k]]
+    defines = any(_DEFINING.search(source.statements[k].text) for k in lines)
+    return [k for k in lines if is_code[k]] if defines else []
 
 
-class _Hidden(NamedTuple):
-    """What data name that stands on lines which are not understood, as a distance that the object does not show."""
-
-    lines: list[int]  # such lines; none if no data name such a place
-    offset: bool  # some name a place beside a label
-    pasted: bool  # a macro makes up the names
-
-
-def _hidden_places(source: Source, labels: _Labels, is_code: list[bool]) -> _Hidden:
-    some = offset = pasted = False
+def _is_beside(source: Source) -> bool:
+    """Whether inline assembly names some place beside a label by a distance, which the object does not show."""
     for line, statement in enumerate(source.statements):
-        if statement.kind not in (Kind.DIRECTIVE, Kind.ASSIGNMENT, Kind.OPAQUE) or not _naming(source, line):
-            continue
-        for part in statement.text.split(";"):
-            match = _DATA.match(part[head.end() :] if (head := _HEAD.match(part)) else part)
-            for operand in _operands(match.group(1)) if match else ():
-                tokens = _TOKEN.findall(operand)
-                if "-" not in tokens or "." in tokens:
-                    continue  # a relocation shows it
-                glued = "\\" in operand or "&" in tokens
-                unknown = [
-                    t for t in tokens if t in labels.hidden or (_LOCAL.fullmatch(t) and labels.of(t, line) is None)
-                ]
-                unknown = [token for token in unknown if token not in labels.assigned]
-                if glued or unknown:
-                    some, pasted = True, pasted or glued
-                    offset |= any(token.lstrip("$")[:1].isdigit() and not _LOCAL.fullmatch(token) for token in tokens)
-    opaque = [k for k, s in enumerate(source.statements) if s.kind == Kind.OPAQUE and s.text and is_code[k]]
-    return _Hidden(opaque if some else [], offset, pasted)
+        if statement.kind == Kind.OPAQUE and "-" in statement.text and _naming(source, line):
+            for part in statement.text.split(";"):
+                match = _DATA.search(part)
+                for operand in match.group(1).split(",") if match else ():
+                    words = [word for word in _WORD.findall(operand) if not _LOCAL.fullmatch(word)]
+                    if "-" in operand and any(word.lstrip("$")[:1].isdigit() for word in words):
+                        return True
+    return False
 
 
 def _assignments(source: Source, labels: _Labels, is_code: list[bool]) -> Iterator[int]:
-    """Lines of assignments that may give a place in code a name which the object does not show, or not any more."""
-    times = Counter(s.word for s in source.statements if s.kind == Kind.ASSIGNMENT)
+    """Lines of assignments that give a place in code a name which the object does not show."""
     for line, statement in enumerate(source.statements):
-        if statement.kind == Kind.ASSIGNMENT and (statement.word.startswith(".L") or times[statement.word] > 1):
-            tokens = _TOKEN.findall(statement.operands)
-            of_place = "." in tokens and is_code[line]
-            of_label = any((label := labels.of(token, line)) is not None and is_code[label] for token in tokens)
-            if of_place or of_label or any(token in labels.assigned for token in tokens):
+        if statement.kind == Kind.ASSIGNMENT and statement.word.startswith(".L"):
+            words = set(_WORD.findall(statement.operands))
+            if ("." in words and is_code[line]) or words & (labels.in_code | labels.assigned):
                 yield line
 
 

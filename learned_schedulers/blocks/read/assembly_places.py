@@ -8,8 +8,6 @@ places that cannot be listed, the functions that it can reach are left alone.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -27,17 +25,10 @@ _NO_PLACES = (3, 4, 6)  # sections, files, variables of threads
 _RELATIVE = (2, 4, 9, 13, 15, 22, 24, 41, 42)  # relocations that hold a distance, or the place of an address in a table
 _SKIPPED = (".eh_frame", ".gcc_except_table")
 _TO_THE_END = (4, 5, 6, 8)  # bytes from a distance in an instruction that is not understood to the instruction's end
-COMPUTED = "control may arrive at an address that the code computes, which nobody can list"
-CHANGEABLE = (
-    "data that code names and may write hold the address of a place in it; whoever changes it may jump beside it"
-)
+COMPUTED = "code takes the address of a place in it, so control may arrive where nobody can list"
+CHANGEABLE = "data that code may write hold the address of a place in it; whoever changes it may jump beside it"
 MIDDLE = "a branch, a symbol or a table leads into the middle of an instruction"
 UNCLEAR = "an expression names a place in it that only the assembler knows"
-
-
-_LAST = re.compile(
-    r"(?:^|[\s;])(?:l?ret[qw]?|jmpq?|ud2|hlt|iretq?)(?![\w.])[^;]*$", re.IGNORECASE
-)  # control never goes on
 
 
 class Places(NamedTuple):
@@ -58,10 +49,9 @@ def places(source: Source, part: Listing, names: Names) -> Places:
     is_code = np.zeros(1 << 16, bool)
     is_code[[index for index, section in part.object.sections.items() if section.executable]] = True
     keys_of_symbols = (sections << SHIFT) + symbols["value"].astype(np.int64)
-    is_function = np.isin(types, _FUNCTIONS) | _begins_like_function(source, part, types)
-    begins = np.unique(keys_of_symbols[is_function & is_code[sections]])
+    begins = np.unique(keys_of_symbols[np.isin(types, _FUNCTIONS) & is_code[sections]])
 
-    transfers, holding, arriving, guessed = _of_relocations(part, finder, keys_of_symbols, is_code, names)
+    transfers, holding, arriving = _of_relocations(part, finder, keys_of_symbols, is_code, names)
     arrivals = np.unique(np.concatenate([begins, transfers.key, arriving, part.branches[1]]))
     addresses = joined([
         *holding, _of_operands(part),
@@ -81,13 +71,10 @@ def places(source: Source, part: Listing, names: Names) -> Places:
     named[index[inner][offset[inner] >= 0]] = True
     before, _ = finder.inside(addresses.key[inner] - 1)
     named[before[(before >= 0) & (before != index[inner])]] = True
-    beyond = inner[offset[inner] > 0]
-    in_middle[index[beyond[~_at_field(part, index[beyond], offset[beyond])]]] = True
-    guesses = np.concatenate([guessed, guessed - 1])
-    named[finder.at(guesses)[finder.at(guesses) >= 0]] = True
+    in_middle[index[inner[offset[inner] > 0]]] = True
     unclear[_instructions_at(part, finder, names.unclear)] = True
-    if names.hidden and size:
-        following = np.searchsorted(part.line, names.hidden)
+    if names.inline and size:
+        following = np.searchsorted(part.line, names.inline)
         named[following.clip(max=size - 1)] = named[(following - 1).clip(min=0)] = True
 
     changeable = np.zeros(size, bool)
@@ -96,33 +83,13 @@ def places(source: Source, part: Listing, names: Names) -> Places:
     areas = Areas(source, part)
     component = components(part, finder, areas, transfers, begins)
     inner_holds = Addresses(index[inner], addresses.holder[inner])
-    by_code = (index >= 0) & (addresses.holder >= 0)
-    by_operands = Addresses(index[by_code], addresses.holder[by_code])
-    wild = entered_anywhere(source, part, finder, areas, component, transfers, inner_holds, by_operands, first)
+    wild = entered_anywhere(source, part, areas, component, inner_holds)
     number = component[areas.of] if size else areas.of
     alone = [""] * size
     for reason, flags in ((COMPUTED, wild), (CHANGEABLE, changeable), (MIDDLE, in_middle), (UNCLEAR, unclear)):
         for k in np.flatnonzero(np.isin(number, number[flags])).tolist():
             alone[k] = alone[k] or reason
     return Places(entered, named, begun, first, alone)
-
-
-def _begins_like_function(source: Source, part: Listing, types: np.ndarray) -> np.ndarray:
-    """Symbols without a type that are labels for other files, into which control does not run from above; (s,) bool."""
-    ends = set()
-    running = False
-    for line, statement in enumerate(source.statements):
-        if line and source.sections[line] != source.sections[line - 1]:
-            running = False
-        if statement.kind == Kind.LABEL and not running:
-            ends.add(statement.word)
-        elif statement.kind == Kind.INSTRUCTION or (statement.kind == Kind.OPAQUE and statement.text):
-            running = not _LAST.search(statement.text)
-    content = part.object
-    rows = np.flatnonzero((types == 0) & (content.symbols["info"] >> 4 > 0)).tolist()
-    flags = np.zeros(len(types), bool)
-    flags[[k for k in rows if content.name(k) in ends]] = True
-    return flags
 
 
 def _instructions_at(part: Listing, finder: Finder, lines: list[int]) -> np.ndarray:
@@ -132,27 +99,18 @@ def _instructions_at(part: Listing, finder: Finder, lines: list[int]) -> np.ndar
     return index[index >= 0]
 
 
-def _at_field(part: Listing, index: np.ndarray, offset: np.ndarray) -> np.ndarray:
-    """Whether an offset in an instruction is where its displacement or its immediate begins, bool."""
-    facts = part.forms.facts[part.form[index]]
-    at_displacement = (facts["displacement_bytes"] > 0) & (facts["displacement_at"] == offset)
-    at_immediate = (facts["immediate_bytes"] > 0) & (facts["immediate_at"] == offset)
-    return at_displacement | at_immediate
-
-
 def _of_relocations(
     part: Listing, finder: Finder, keys_of_symbols: np.ndarray, is_code: np.ndarray, names: Names
-) -> tuple[Addresses, list[Addresses], np.ndarray, np.ndarray]:
-    """Direct transfers of control; addresses that relocations put into operands and data; entries of tables; guesses.
+) -> tuple[Addresses, list[Addresses], np.ndarray]:
+    """Direct transfers of control; addresses that relocations put into operands and data; entries of tables.
 
-    A guess is where a distance in data may lead.
+    Distances in data are left out: the text shows what they name.
     """
     facts = part.forms.facts[part.form]
     direct = np.flatnonzero((facts["branch_bytes"] > 0) & ~part.relocated)
     transfers = [Addresses(ends_of(part, direct) + _distances(part, direct), direct)]
     addresses: list[Addresses] = []
     entries: list[np.ndarray] = [np.zeros(0, np.int64)]
-    guesses: list[np.ndarray] = [np.zeros(0, np.int64)]
     in_tables = _table_ranges(part, names)
     for section in part.object.sections.values():
         if not len(section.relocations) or section.executable or _is_skipped(section.name):
@@ -166,7 +124,6 @@ def _of_relocations(
             in_table |= (first <= place) & (place < last)
         entries.append(key[in_table & ~relative])
         addresses.append(Addresses.of(key[~in_table & ~relative]))
-        guesses += _of_distances(place[~in_table & relative], key[~in_table & relative])
     if len(part.joined.relocations):
         place, kind, key = _to_code(part, part.joined.relocations, keys_of_symbols, is_code)
         relative = np.isin(kind, _RELATIVE)
@@ -180,7 +137,7 @@ def _of_relocations(
         addresses.append(Addresses(key[read & ~is_branch], holder[read & ~is_branch]))
         addresses += [Addresses.of(key[~read & relative] + distance) for distance in _TO_THE_END]
         addresses.append(Addresses.of(key[~read & ~relative]))
-    return joined(transfers), addresses, np.concatenate(entries), np.concatenate(guesses)
+    return joined(transfers), addresses, np.concatenate(entries)
 
 
 def _is_skipped(section: str) -> bool:
@@ -213,19 +170,6 @@ def _table_ranges(part: Listing, names: Names) -> dict[int, list[tuple[int, int]
         section, offset = part.places.get(table.label, (0, 0))
         ranges.setdefault(section, []).append((offset, offset + table.size))
     return ranges
-
-
-def _of_distances(place: np.ndarray, key: np.ndarray) -> Iterator[np.ndarray]:
-    """What distances in data may name: they count from themselves, from the begin of their run or of the section.
-
-    Whatever labels the text names is listed apart; this is for tables that macros write.
-    """
-    if not len(place):
-        return
-    begins = np.r_[True, np.diff(place) > 8]
-    run = place[np.flatnonzero(begins)][np.cumsum(begins) - 1]
-    for base in (place, run, np.zeros_like(place)):
-        yield key - (place - base)
 
 
 def _of_operands(part: Listing) -> Addresses:

@@ -7,13 +7,12 @@ the labels changed nothing in the object.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 
 import numpy as np
-from iced_x86 import Decoder
 
 from learned_schedulers.blocks.read.assembler import GROUP, Assembled, assemble, relocation_types
 from learned_schedulers.blocks.read.forms import Forms
@@ -27,7 +26,6 @@ _RIP_RELATIVE = (2, 4, 9, 22, 41, 42)  # PC32, PLT32, GOTPCREL, GOTTPOFF, GOTPCR
 _FULL_PREFIXES = np.zeros(256, bool)
 _FULL_PREFIXES[[0x66, 0x67, 0xF0, 0xF2, 0xF3, 0x2E, 0x36, 0x3E, 0x26, 0x64, 0x65, *range(0x40, 0x50)]] = True
 _DIGITS = 8
-_REACH = 32  # bytes in which two ways to read code meet again, or it is left alone that far
 
 
 @dataclass(frozen=True)
@@ -126,33 +124,6 @@ def _follows_prefix(code: np.ndarray, begin: np.ndarray, end: np.ndarray) -> np.
     return (begin > 0) & ~inside[before] & _FULL_PREFIXES[code[before]]
 
 
-def _swallowed(joined: JoinedCode, begin: np.ndarray, end: np.ndarray, forms: Forms) -> np.ndarray:
-    """Indices of instructions into which one may reach that begins in bytes before them, which people wrote as data.
-
-    begin, end: ascending positions of all instructions.
-    """
-    gap_begin, gap_end = joined.gaps(begin, end)
-    number = joined.number(gap_begin)
-    inner = gap_end < joined.last[number]
-    gap_begin, gap_end, number = gap_begin[inner], gap_end[inner], number[inner]
-    decoded = forms.decode(joined.content, gap_begin, gap_end)
-    reached: list[int] = []
-    for gap in np.flatnonzero(~decoded.whole).tolist():
-        last_byte = int(joined.last[number[gap]])
-        stop = int(np.searchsorted(begin, last_byte))  # instructions of this section end here
-        first = last = int(np.searchsorted(begin, gap_end[gap]))  # the instruction after the gap
-        for k in range(gap_begin[gap], gap_end[gap]):  # whichever byte it begins with
-            place = k
-            code = joined.content[k : min(int(gap_end[gap]) + _REACH, last_byte)].tobytes()
-            for instruction in Decoder(64, code, ip=k):
-                place = instruction.next_ip
-                if place >= gap_end[gap] and place in end[first : min(first + _REACH, stop)]:
-                    break
-            last = max(last, int(np.searchsorted(end, place, "left")))
-        reached += range(first, min(last, stop - 1) + 1)
-    return np.array(reached, np.int64)
-
-
 def _instructions(code: np.ndarray, begin: np.ndarray, end: np.ndarray, forms: Forms) -> tuple[np.ndarray, np.ndarray]:
     """Whether each range of `code` is exactly one instruction, and its form; (n,) bool, (n,) int32."""
     decoded = forms.decode(code, begin, end)
@@ -222,20 +193,12 @@ def listing(source: Source, options: tuple[str, ...] = (), place_lines: Sequence
     linked[rows], relocated[rows], free[rows] = _relocation_facts(
         begins[rows], ends[rows], forms.facts[form[rows]], joined.relocations
     )
-    free[rows[_swallowed(joined, begins[rows], ends[rows], forms)]] = False
     movable = free & forms.facts["plain"][form]
     keep = np.flatnonzero(alone)
     return Listing(
         line[keep], section[keep], begin[keep], end[keep], form[keep], linked[keep], relocated[keep], movable[keep],
         forms, plain, joined, places,
     )  # fmt: skip
-
-
-def by_section(section: np.ndarray, begin: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Each section, and the indices of its instructions by ascending offset."""
-    order = np.lexsort((begin, section))
-    numbers, first = np.unique(section[order], return_index=True)
-    yield from zip(numbers.tolist(), np.split(order, first[1:]), strict=False)
 
 
 def _branches(part: Listing) -> tuple[np.ndarray, np.ndarray]:

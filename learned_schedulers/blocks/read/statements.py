@@ -1,8 +1,8 @@
 """Text for GNU's assembler -> what each line is: one plain statement, or something that is left alone.
 
 Only what is certain counts. A line is an instruction if it holds exactly one statement and nothing that the assembler
-treats in a special way: no macro, no condition, no string, no address relative to the statement itself. The assembler
-itself decides later whether it is an instruction indeed (`listing.py`).
+treats in a special way: no string, no address relative to the statement itself. The assembler itself decides later
+whether it is an instruction indeed (`listing.py`). Files with macros and conditions are refused (`compiler_output.py`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Kind(IntEnum):
     INSTRUCTION = 4  # one statement that may be an instruction
     DIRECTIVE = 5  # any other directive alone: data, sections
     ASSIGNMENT = 6  # `.set name, value` or `name = value`; `word` is the name
-    OPAQUE = 7  # anything else: inline assembly, macros and conditions, several statements
+    OPAQUE = 7  # anything else: inline assembly, several statements
 
 
 class Statement(NamedTuple):
@@ -44,11 +44,8 @@ class Source:
     lines: list[str]
     statements: list[Statement]
     references: frozenset[str]  # names in lines outside of such sections of debug information, definitions apart
-    unwinding: frozenset[str]  # names in tables of frames, which compilers may write themselves, without `.cfi_*`
     inline: list[bool]  # the line is in inline assembly of a compiler
     sections: list[str]  # name of the section of each line, with "x" before it if the text says that it holds code
-    hidden_locations: bool  # a macro, a condition or a line of several statements contains `.loc`
-    foreign_mode: bool  # some code may be for 16 or 32 bits, it is not visible which
 
 
 PADDING = frozenset({".p2align", ".p2alignw", ".p2alignl", ".align", ".balign", ".balignw", ".balignl"})
@@ -58,43 +55,18 @@ _NAMES = {
     *(".ident", ".att_syntax", ".intel_syntax", ".code64", ".comm", ".lcomm", ".symver", ".weakref"),
     *(".addrsig", ".addrsig_sym", ".cg_profile"),
 }
-_OPENING = {".macro", ".rept", ".rep", ".irp", ".irpc", ".irep", ".irepc"}
-_CLOSING = {".endm", ".endr", ".endif", ".endc"}
 _SETTING = {".set", ".equ", ".equiv", ".eqv"}
-_MODES = {".code16", ".code16gcc", ".code32"}
 _PREFIXES = frozenset(
-    [
-        "lock",
-        "rep",
-        "repe",
-        "repz",
-        "repne",
-        "repnz",
-        "data16",
-        "data32",
-        "addr16",
-        "addr32",
-        "rex",
-        "rex64",
-        "cs",
-        "ds",
-        "es",
-        "fs",
-        "gs",
-        "ss",
-        "bnd",
-        "notrack",
-        "xacquire",
-        "xrelease",
-        "wait",
-        "fwait",
-    ]
+    {
+        *("lock", "rep", "repe", "repz", "repne", "repnz", "data16", "data32", "addr16", "addr32", "rex", "rex64"),
+        *("cs", "ds", "es", "fs", "gs", "ss", "bnd", "notrack", "xacquire", "xrelease", "wait", "fwait"),
+    }
 )
 _ALONE = re.compile(r"rex(?:64)?[wrxbyz.]*|data16|data32|addr16|addr32")  # prefixes that compilers write for linkers
 
-_TRACKED = _OPENING | _CLOSING | _MODES | SECTIONS | {".code64", ".end"}
-
-_LOC = re.compile(r"\.loc\b(?!\.)")
+# Clang's marks around assembly that stands outside of functions; GCC's are those of other inline assembly.
+_INLINE = {"#APP": True, "#NO_APP": False}
+_FILE_SCOPE = {"# Start of file scope inline assembly": True, "# End of file scope inline assembly": False}
 _SPECIAL = re.compile(r'"(?:[^"\\]|\\.)*"|\'\\?.\'?|/\*.*?\*/|/\*|#|"|\'', re.DOTALL)
 _NAME_IN_STRING = re.compile(r'"[\w.$-]*"')
 _ASSIGNMENT = re.compile(r"(?:\.(?:set|equ|equiv|eqv)\s+([\w.$]+)\s*,|([\w.$]+)\s*={1,2})\s*([^=].*)", re.IGNORECASE)
@@ -103,11 +75,9 @@ _INSTRUCTION = re.compile(r"(?:\{[a-z0-9_]+\}\s+)*[A-Za-z][A-Za-z0-9]*(?:[.][a-z
 _HERE = re.compile(r"(?:^|[^\w.@])\.(?![\w.$])")  # the address of the statement itself
 _REFERENCE = re.compile(r"[\w.$]+")
 DEBUG_SECTION = re.compile(r"\.(?:z?debug_|gnu\.debuglto_)")
-FRAMES = re.compile(r"\.eh_frame\b|\.z?debug_frame\b")
 UNWINDING = re.compile(r"\.z?debug_frame\b")
 _SECTION = re.compile(r'\s*(?:"([^"]*)"|([^\s,"]+))(?:[^"]*"([^"]*)")?')  # name, name, flags
 _CODE = (".text", ".init", ".fini", ".plt")  # sections that hold code without a flag that says so
-_LINES = re.compile(r"\.z?debug_line\b")  # written by a compiler that does not use `.loc`: its labels are lines
 
 
 class _Sections:
@@ -122,9 +92,7 @@ class _Sections:
     def follow(self, word: str, operands: str) -> None:
         """Take note of a directive of `SECTIONS`."""
         self._enter(word, operands)
-        self.debug = bool(DEBUG_SECTION.match(self.name)) and not (
-            UNWINDING.match(self.name) or _LINES.match(self.name)
-        )
+        self.debug = bool(DEBUG_SECTION.match(self.name)) and not UNWINDING.match(self.name)
 
     def _enter(self, word: str, operands: str) -> None:
         if word == ".popsection":
@@ -184,12 +152,12 @@ def _split(text: str) -> tuple[str, str]:
     return (words[0].lower(), words[1].rstrip()) if len(words) > 1 else (text.strip().lower(), "")
 
 
-def _plain(text: str, macros: frozenset[str]) -> Statement:
-    """What a line of one statement is, outside of macros and conditions."""
+def _plain(text: str) -> Statement:
+    """What a line of one statement is, outside of inline assembly."""
     if text[-1] == ":" and (match := _LABEL.fullmatch(text)):
         return Statement(Kind.LABEL, match.group(1), "", text)
     word, operands = _split(text)
-    if word in macros or ":" in word or ";" in text:
+    if ":" in word or ";" in text:
         return Statement(Kind.OPAQUE, word, operands, text)
     if ("=" in text or word in _SETTING) and (match := _ASSIGNMENT.fullmatch(text)) and match.group(2) != ".":
         return Statement(Kind.ASSIGNMENT, match.group(1) or match.group(2), match.group(3), text)
@@ -213,22 +181,22 @@ def _plain(text: str, macros: frozenset[str]) -> Statement:
 class _Line(NamedTuple):
     """A line by itself."""
 
-    statement: Statement  # outside of macros and conditions
+    statement: Statement  # outside of inline assembly
     code: str  # without comments
     in_comment: bool  # a comment of several lines goes on after it
     unusual: bool
-    changes: bool  # it may change what the lines after it are
+    changes: bool  # it may change the section
 
 
 @lru_cache(1 << 16)  # compilers repeat themselves: of a hundred lines, forty are new
-def _line(line: str, in_comment: bool, macros: frozenset[str]) -> _Line:
+def _line(line: str, in_comment: bool) -> _Line:
     code, in_comment, unusual = _without_comments(line, in_comment)
     if code.endswith(";"):
         code = code.rstrip("; \t\r")
     if not code:
         return _Line(Statement(Kind.OPAQUE, "", "", "") if unusual else _NOTHING, "", in_comment, unusual, False)
-    statement = _plain(code, macros)
-    changes = statement.kind == Kind.OPAQUE or statement.word in _TRACKED or statement.word.startswith(".if")
+    statement = _plain(code)
+    changes = statement.kind == Kind.OPAQUE or statement.word in SECTIONS
     return _Line(statement, code, in_comment, unusual, changes)
 
 
@@ -237,47 +205,37 @@ class _Scanner:
 
     def __init__(self) -> None:
         self.sections = _Sections()
-        self.macros: frozenset[str] = frozenset()
         self.in_comment = self.in_inline = False
-        self.hidden_locations = self.foreign_mode = False
-        self.confused = False  # a macro or a condition changes the section
-        self._ended, self._mode_64, self._depth = False, True, 0
+
+    def is_mark(self, line: str) -> bool:
+        """Take note of the begin or the end of inline assembly, if the line is one."""
+        if line[:1] not in "# \t" or self.in_comment or "#" not in line:
+            return False
+        text = line.strip()
+        begins = _INLINE.get(text, _FILE_SCOPE.get(text))
+        if begins is not None:
+            self.in_inline = begins
+        return begins is not None
 
     def line(self, line: str) -> Statement:
         """What the next line is."""
-        statement, code, self.in_comment, unusual, changes = _line(line, self.in_comment, self.macros)
+        statement, code, self.in_comment, unusual, changes = _line(line, self.in_comment)
         if not code:
             return statement
-        inside = self._depth > 0
         if changes:
             for part in code.split(";"):
-                self._follow(part.strip(), inside)
-        opaque = inside or self._depth > 0 or unusual or not self._mode_64 or self._ended
-        if opaque or (self.in_inline and statement.kind != Kind.LOCATION):
+                self._follow(part.strip())
+        if unusual or (self.in_inline and statement.kind != Kind.LOCATION):
             statement = statement._replace(kind=Kind.OPAQUE)
-        if statement.kind == Kind.OPAQUE and ".loc" in code and _LOC.search(code):
-            self.hidden_locations = True
         return statement
 
-    def _follow(self, part: str, inside: bool) -> None:
-        """Take note of a statement; `inside`: of a macro or a condition."""
+    def _follow(self, part: str) -> None:
+        """Take note of a statement that may change the section."""
         word, operands = _split(part)
         while word.endswith(":"):
             word, operands = _split(operands)
-        if word in _OPENING or word.startswith(".if"):
-            self._depth += 1
-            if word == ".macro":
-                self.macros |= {_split(operands.replace(",", " "))[0]}
-        elif word in _CLOSING:
-            self._depth = max(self._depth - 1, 0)
-        elif word in SECTIONS:
+        if word in SECTIONS:
             self.sections.follow(word, operands)
-            self.confused |= inside
-        elif word in _MODES or word == ".code64":
-            self._mode_64 = word == ".code64"
-            self.foreign_mode |= inside or (self.in_inline and not self._mode_64)
-        elif word == ".end":
-            self._ended = True
 
 
 def scan(text: str) -> Source:
@@ -291,20 +249,13 @@ def scan(text: str) -> Source:
     inline: list[bool] = []
     sections: list[str] = []
     referring: list[str] = []
-    unwinding: list[str] = []
     scanner = _Scanner()
     for line in lines:
-        is_mark = line[:1] in "# \t" and not scanner.in_comment and line.strip() in ("#APP", "#NO_APP")
-        inline.append(scanner.in_inline or is_mark)
-        if is_mark:
-            scanner.in_inline = "NO_" not in line
+        was_inline = scanner.in_inline
+        inline.append(scanner.is_mark(line) or was_inline)
         statement = scanner.line(line)
         statements.append(statement)
-        sections.append("x" if scanner.confused else scanner.sections.name)
-        if (scanner.confused or not scanner.sections.debug) and statement.kind >= Kind.SILENT:
+        sections.append(scanner.sections.name)
+        if not scanner.sections.debug and statement.kind >= Kind.SILENT:
             referring.append(statement.text)
-        if statement.kind == Kind.DIRECTIVE and FRAMES.match(scanner.sections.name):
-            unwinding.append(statement.operands)
-    references, frames = (frozenset(_REFERENCE.findall("\n".join(texts))) for texts in (referring, unwinding))
-    hidden, foreign = scanner.hidden_locations, scanner.foreign_mode
-    return Source(lines, statements, references, frames, inline, sections, hidden, foreign)
+    return Source(lines, statements, frozenset(_REFERENCE.findall("\n".join(referring))), inline, sections)

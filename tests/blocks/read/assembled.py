@@ -13,7 +13,8 @@ from elftools.elf.elffile import ELFFile
 from iced_x86 import Decoder
 
 from learned_schedulers.blocks.read.assembler import object_of
-from learned_schedulers.blocks.read.assembly_file import AssemblyFile, read
+from learned_schedulers.blocks.read.assembly_file import AssemblyFile, read_compiled
+from learned_schedulers.blocks.read.statements import scan
 
 needs_as = pytest.mark.skipif(shutil.which("as") is None, reason="GNU's assembler `as` is not installed")
 needs_gcc = pytest.mark.skipif(
@@ -23,7 +24,8 @@ PROGRAMS = Path(__file__).parent / "programs"
 
 
 def document(text: str) -> AssemblyFile:
-    return read(text.encode("latin-1"), "text.s")
+    """A text is read as if a compiler had written it."""
+    return read_compiled(text.encode("latin-1"), scan(text), "text.s")
 
 
 def reversed_orders(file: AssemblyFile) -> dict[int, list[int]]:

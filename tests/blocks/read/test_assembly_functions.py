@@ -81,7 +81,7 @@ def test_nothing_is_certain_of_other_functions(body: str) -> None:
         ("", '\t.section .other, "ax"\n\tjmp .L9\n'),
         ("", "\tnop; jmp .L9\n"),
         ("", "\t.globl h\n\t.set h, f + 4\n"),
-        ("", "\t.data\n\t.quad .L9\n"),
+        ("", "\t.section .rodata\n\t.quad .L9\n"),
     ],
 )
 def test_code_that_enters_the_middle(before: str, after: str) -> None:

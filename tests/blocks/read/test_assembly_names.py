@@ -1,87 +1,82 @@
-"""Places in code that a text names, whatever way it writes them; the assembler's own symbols are the oracle."""
+"""Places that a text names although the object does not show it, and tables of switches."""
 
 from __future__ import annotations
 
 import pytest
 
-from learned_schedulers.blocks.read.assembler import object_of, parsed
 from learned_schedulers.blocks.read.assembly_names import names
 from learned_schedulers.blocks.read.statements import scan
 from tests.blocks.read.assembled import document, needs_as
 
 pytestmark = needs_as
 HEAD = "\t.text\n\t.type f, @function\nf:\n"
-BODY = "\tmovl %eax, %ebx\n" * 20 + "\tret\n\t.size f, .-f\n"  # of two bytes each
-END = HEAD + BODY
+HALF = "\tmovl %eax, %ebx\n" * 3
+TEXT = f"{HEAD}{HALF}.L1:\n{HALF}\tret\n\t.size f, .-f\n\t.section .rodata\n"
 
 
-def value(expression: str) -> int:
-    """What the assembler makes of an expression."""
-    content = parsed(object_of(f"{END}size = 8\n\t.globl result\n\t.set result, {expression}\n".encode()))
-    (number,) = (int(content.symbols["value"][k]) for k in range(len(content.symbols)) if content.name(k) == "result")
-    return number
+def codes(text: str) -> list[str]:
+    return [block.code.hex() for block in document(text).blocks]
 
 
-@pytest.mark.parametrize(
-    "expression",
-    [
-        "f + 8 - f", "8 + f - f", "f - f + 8", "(f + 8) - f", "8 - (f - f)", "f - (f - 8)", "f - (-8 + f)",
-        "f + 010 - f", "f + 0x8 - f", "f + 0b1000 - f", "f + 4 + 4 - f", "f - -8 - f", "f + 2*4 - f", "f + (1<<3) - f",
-        "f + 16/2 - f", "f + 'i' - 97 - f", "f + 8*!0 - f", "f + size - f",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("expression", [".L1-f", ".L1 - f + 0x0", "4 + .L1 - f - 4"])
 def test_a_distance_names_the_place_that_the_assembler_means(expression: str) -> None:
-    """A distance is a bare number in the object: only the text shows what it names."""
-    assert value(expression) == 8
-    blocks = document(f"{END}size = 8\n\t.data\n\t.quad {expression}\n").blocks
-    if blocks:  # or the function is left alone, because only the assembler knows the place
-        assert [block.place for block in blocks] == ["lines 4-6", "lines 9-23"]
-    assert bool(blocks) != any(mark in expression for mark in ("*", "<<", "/", "'", "size"))
+    """Such a distance is a bare number in the object: only the text shows what it names."""
+    assert codes(f"{TEXT}\t.quad {expression}\n") == ["89c3" * 2] * 2
+
+
+@pytest.mark.parametrize("expression", ["(.L1-f)*1", "(.L1-f)/2", ".L1-f+size", "size+.L1-f", ".L1-f+010"])
+def test_other_expressions_leave_the_function_alone(expression: str) -> None:
+    assert codes(f"size = 8\n{TEXT}\t.quad {expression}\n") == []
+
+
+def test_a_place_beside_a_label() -> None:
+    assert codes(f"{TEXT}\t.quad .L1-f+2\n") == [
+        "89c3" * 3
+    ]  # the second after the label stays, and so does what ends there
+    assert codes(f"{TEXT}\t.quad .L1-f+1\n") == []  # in the middle of an instruction
+
+
+@pytest.mark.parametrize("label", [".La: .Lsite:", ".Lsite: nop", '".Lsite":', "1:", "\t.set .Lsite, ."])
+def test_a_label_of_inline_assembly_keeps_what_is_beside_it(label: str) -> None:
+    text = TEXT.replace(".L1:\n", f"#APP\n{label}\n#NO_APP\n")
+    assert codes(text) == ["89c3" * 2] * 2
+    assert codes(TEXT.replace(".L1:\n", "#APP\n#NO_APP\n")) == ["89c3" * 3] * 2
 
 
 @pytest.mark.parametrize(
-    "lines",
-    [
-        ".La: .Lsite:\n",
-        ".Lsite: .p2align 0\n",
-        '".Lsite":\n',
-        "\t.if 1\n.Lsite:\n\t.endif\n",
-        "\t.macro here\n.Lsite:\n\t.endm\n\there\n",
-        "\t.rept 1\n.Lsite:\n\t.endr\n",
-        "\t.set .La, .; .set .Lsite, .\n",
-        "#APP\n.Lsite:\n#NO_APP\n",
-        ".Lsite = .\n",
-    ],
+    ("data", "is_understood"), [("1b - .", True), ("1b - 0b", True), ("1b - f", False), ("1b + 4 - 0b", False)]
 )
-def test_a_label_on_a_line_that_is_not_understood(lines: str) -> None:
-    half = "\tmovl %eax, %ebx\n" * 3
-    text = f"{HEAD}{half}{lines}{half}\tret\n\t.size f, .-f\n\t.data\n\t.long .Lsite - f\n"
-    codes = [block.code.hex() for block in document(text).blocks]
-    assert codes == ([] if "=" in lines else ["89c3" * 2] * 2)
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        "\t.macro entry x\n\t.long .L\\x - f\n\t.endm\n\tentry site\n",
-        "\t.irp x, site\n\t.long .L\\x - f\n\t.endr\n",
-        "\t.altmacro\n\t.macro entry x\n\t.long .L&x - f\n\t.endm\n\tentry site\n",
-    ],
-)
-def test_a_name_that_a_macro_makes_up(lines: str) -> None:
-    half = "\tmovl %eax, %ebx\n" * 3
-    text = f"{HEAD}{half}.Lsite:\n{half}\tret\n\t.size f, .-f\n\t.data\n{lines}"
-    codes = [block.code.hex() for block in document(text).blocks]
-    assert codes == ([] if "&" in lines else ["89c3" * 2] * 2)
+def test_a_distance_in_inline_assembly(data: str, is_understood: bool) -> None:
+    inline = f"#APP\n0:1:\tnop\n\t.pushsection .sites\n\t.long {data}\n\t.popsection\n#NO_APP\n"
+    assert codes(TEXT.replace(".L1:\n", inline)) == (["89c3" * 2] * 2 if is_understood else [])
 
 
 @pytest.mark.parametrize("again", [".section .mine", '.section ".mine"', ".pushsection .mine"])
 def test_a_section_of_code_that_is_entered_again(again: str) -> None:
-    half = "\tmovl %eax, %ebx\n" * 3
-    code = f"\t{again}\n{half}.Lsite:\n{half}\tret\n"
-    text = f'\t.section .mine,"ax"\nf:\n\tret\n\t.text\n{code}\t.data\n\t.long .Lsite - f\n'
-    assert [block.code.hex() for block in document(text).blocks] == ["89c3" * 2] * 2
-    assert document('\t.section ".my code","ax",@progbits\n' + half).blocks
+    code = f"\t{again}\n{HALF}.L1:\n{HALF}\tret\n"
+    text = f'\t.section .mine,"ax"\nf:\n\tret\n\t.text\n{code}\t.section .rodata\n\t.long .L1 - f\n'
+    assert codes(text) == ["89c3" * 2] * 2
+    assert document('\t.section ".my code","ax",@progbits\n' + HALF).blocks
+
+
+def test_a_local_name_of_a_place_in_code() -> None:
+    assert codes(TEXT.replace(".L1:\n", ".L1 = .\n") + "\t.long .L1 - f\n") == []
+    assert codes(TEXT.replace(".L1:\n", ".L1:\n\t.set .L2, .L1\n")) == ["89c3" * 2] * 2
+
+
+USERS = ("\taddq $8, .L4(%rip)\n\tret\n", "\tjmp *.L4(%rip)\n", "\tret\n")
+
+
+@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize("section", [".data", '.section mine,"aw"', ".data.rel.local"])
+def test_a_label_in_data_that_code_may_change(user: str, section: str) -> None:
+    """Its function is left alone, with the remedy; a pointer to the begin of a function is an ordinary one."""
+    data = f"\t{section if section[0:5] != '.data' else '.section ' + section}\n.L4:\n\t.quad .L1\n"
+    text = TEXT.replace("\tret\n", user) + data
+    file = document(text)
+    assert file.blocks == []
+    assert any("const" in fault.remedy for fault in file.faults)
+    assert document(text.replace(".quad .L1", ".quad f")).blocks
 
 
 def test_tables_of_switches_are_told_apart() -> None:

@@ -14,12 +14,9 @@ import numpy as np
 import pytest
 
 from learned_schedulers.blocks.dag.memory_order import MemoryOrder
-from learned_schedulers.blocks.read.assembler import Assembled, object_of, parsed
-from learned_schedulers.blocks.read.assembly_file import read
 from tests.blocks.read.assembled import PROGRAMS, document, needs_gcc
 from tests.blocks.read.random_orders import moves, random_orders
 
-needs_gdb = pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed")
 pytestmark = [needs_gcc, pytest.mark.slow]
 _FOLDER = Path(__file__).resolve().parent
 _GDB_SECONDS = 300
@@ -38,21 +35,6 @@ def with_gdb(script: str, program: Path, settings: object) -> Any:
         if not answer.is_file():
             raise RuntimeError(f"gdb gave no answer for {program}: {ended.stderr.decode(errors='replace')[-500:]}")
         return json.loads(answer.read_text())
-
-
-def lines_of_gdb(program: Path, content: Assembled, section: np.ndarray, offset: np.ndarray) -> list[tuple[str, int]]:
-    """The file and line that gdb shows at each instruction of an object file."""
-    settings, places = [], {}
-    for index, part in content.sections.items():
-        if part.loaded:
-            places[index] = np.flatnonzero(section == index)
-            settings.append([index, part.name, offset[places[index]].tolist()])
-    answers = with_gdb("gdb_lines.py", program, settings)
-    shown: list[tuple[str, int]] = [("", 0)] * len(section)
-    for index, numbers in places.items():
-        for number, (file, line) in zip(numbers.tolist(), answers[str(index)], strict=True):
-            shown[number] = (file, line)
-    return shown
 
 
 def step(program: Path, steps: int, distinct: bool = False) -> dict[str, Any]:
@@ -93,11 +75,11 @@ def run(source: Path, options: list[str], memory: MemoryOrder, rng: np.random.Ge
         tool = compiler(source)
         subprocess.run([tool, *options, "-g", "-S", str(source), "-o", str(text)], check=True, timeout=_SECONDS)
         subprocess.run([tool, "-pthread", str(text), "-o", str(program)], check=True, timeout=_SECONDS)
-        document = read(text.read_bytes(), source.name)
-        orders = random_orders(document, memory, rng)
-        n_faults = len(document.faults)
-        text.write_bytes(document.rewritten(orders))
-        failures += [fault.reason for fault in document.faults[n_faults:]]
+        file = document(text.read_bytes().decode("latin-1"))
+        orders = random_orders(file, memory, rng)
+        n_faults = len(file.faults)
+        text.write_bytes(file.rewritten(orders))
+        failures += [fault.reason for fault in file.faults[n_faults:]]
         subprocess.run([tool, "-pthread", str(text), "-o", str(ordered)], check=True, timeout=_SECONDS)
         if _output(program) != _output(ordered):
             failures.append("it prints something else")
@@ -106,7 +88,7 @@ def run(source: Path, options: list[str], memory: MemoryOrder, rng: np.random.Ge
             answer = step(ordered, steps, distinct=True)
             if answer["wrong"]:
                 failures.append(f"{len(answer['wrong'])} backtraces are wrong, first {answer['wrong'][0]}")
-        moved = moves(document, orders)
+        moved = moves(file, orders)
     return Ran(failures, int((moved.before != moved.after).sum()), answer["checked"], answer["distinct"])
 
 
@@ -125,46 +107,3 @@ def test_program(name: str, options: list[str], steps: int) -> None:
     assert ran.failures == []
     assert ran.moved > 50
     assert ran.steps == steps
-
-
-@needs_gdb
-def test_gdb_shows_the_lines_that_the_model_of_it_shows(tmp_path: Path) -> None:
-    rows = (
-        "1 5 1", "1 6 1 is_stmt 0", "1 7 1 is_stmt 1", "1 8 1 is_stmt 0", "1 646 1 is_stmt 1 discriminator 3",
-        "1 647 1 is_stmt 0 discriminator 3", "1 647 1 is_stmt 1 discriminator 3", "1 9 1",
-    )  # fmt: skip
-    groups = (rows[:1], rows[1:2], rows[2:4], (), rows[4:6], (), rows[6:7], rows[7:])
-    body = "".join("".join(f"\t.loc {row}\n" for row in group) + "\tmovl %eax, %ebx\n" for group in groups)
-    text = f'\t.file 1 "f.c"\n\t.text\nf:\n{body}\tret\n{_INFORMATION}'
-    file = document(text)
-    path = tmp_path / "f.o"
-    path.write_bytes(object_of(text.encode()))
-    shown = lines_of_gdb(path, parsed(path.read_bytes()), file.listing.section, file.listing.begin)
-    model = [state.gdb.line if state is not None else 0 for state in file.shown()]
-    assert [line for _, line in shown] == model
-    assert 646 in model[6:7]  # a line that gdb skips
-
-
-# gdb reads line tables of compilation units only: the smallest one.
-_INFORMATION = """.Lend:
-	.section .debug_info,"",@progbits
-	.long .Linfo_end-.Linfo
-.Linfo:
-	.value 4
-	.long .Labbreviations
-	.byte 8
-	.uleb128 1
-	.string "f.c"
-	.quad f
-	.quad .Lend-f
-	.long .Llines
-.Linfo_end:
-	.section .debug_abbrev,"",@progbits
-.Labbreviations:
-	.uleb128 1, 0x11
-	.byte 0
-	.uleb128 0x3, 0x8, 0x11, 0x1, 0x12, 0x7, 0x10, 0x17
-	.byte 0, 0, 0
-	.section .debug_line,"",@progbits
-.Llines:
-"""
