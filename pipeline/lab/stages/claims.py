@@ -41,10 +41,11 @@ def main(
     origins = [Provenance.read(folder / published.PROVENANCE) for folder in folders or []]
     states = {origin.experiment: kind(state(origin, tables_now, now.get(origin.experiment))) for origin in origins}
     merged = pd.concat([merged, _changed(states.values())])
+    gone = {origin.experiment: origin.frozen_methods for origin in origins}
     made_now = {name for frame in fresh for name in frame["experiment"]}
     states = {name: word for name, word in states.items() if name not in made_now}
     with replacing(out) as temporary:
-        temporary.write_text(tidy.csv(table(merged, declared(), states)))
+        temporary.write_text(tidy.csv(table(merged, declared(), states, gone)))
 
 
 def _changed(states: Collection[str]) -> pd.DataFrame:

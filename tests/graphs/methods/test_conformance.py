@@ -49,8 +49,6 @@ VARIANTS: dict[str, GraphMethodSettings] = {  # every method with each of its ki
     "go, from another network": graph_entry("go", evaluations=60, model="whole_graph", learns=False),
     "go, from an expert": graph_entry("go", evaluations=60, start="expert", tasks="priority"),
     "hdp": graph_entry("hdp", evaluations=40, groups=8, width=16),
-    "node_by_node": graph_entry("node_by_node", evaluations=40),
-    "doppler": graph_entry("doppler", evaluations=40, imitations=2, width=8),
 }
 _NAMED = {variant.method for variant in VARIANTS.values()}
 VARIANTS |= {name: graph_entry(name) for name in methods() if name not in _NAMED}  # with their default settings
@@ -195,7 +193,7 @@ def test_what_is_kept_fits_the_memory(variant: str) -> None:
 
 REFUSING = [
     *("round_robin", "contiguous", "metis", "one_device", "expert", "repaired"),
-    *("decision_annealing", "go", "go, separate", "hdp", "node_by_node", "doppler"),
+    *("decision_annealing", "go", "go, separate", "hdp"),
 ]
 
 
