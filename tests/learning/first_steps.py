@@ -22,13 +22,14 @@ from learned_schedulers.blocks.problems.relations import relations
 from learned_schedulers.graphs.compilers.rates import Rates
 from learned_schedulers.graphs.devices.completion import Completion
 from learned_schedulers.graphs.environment.batched import Environment
+from learned_schedulers.graphs.models import fused
 from learned_schedulers.graphs.models import policy as policies
 from learned_schedulers.graphs.models.conditions import PLAIN, condition
 from learned_schedulers.graphs.models.flow_loss import log_partition_variance
 from learned_schedulers.graphs.models.fusing.fusing_network import Fusing
 from learned_schedulers.graphs.models.fusing.fusing_search import draw_moves, judged
 from learned_schedulers.graphs.models.fusing.numbers import Fusible, plan_numbers
-from learned_schedulers.graphs.models.rollout import log_probabilities, trajectories
+from learned_schedulers.graphs.models.rollout import log_probabilities
 from learned_schedulers.graphs.models.topoformer import graph_view
 from learned_schedulers.graphs.models.whole_graph import moves
 from learned_schedulers.graphs.models.whole_graph.network import WholeGraph
@@ -98,8 +99,8 @@ def policy(parameters: Params) -> Start:
     view, conditions = graph_view(problem), condition(problem, sigma, PLAIN, settings.trajectories)
     environment = Environment(problem, settings.trajectories, settings.sequence)
     with torch.no_grad():
-        tails, generator = torch.from_numpy(problem.tails.copy()), torch.Generator().manual_seed(0)
-        rollouts = trajectories(network, network.read(view), environment, tails, conditions, generator)
+        graph, generator = network.read(view), torch.Generator().manual_seed(0)
+        rollouts = fused.trajectories(network, graph, problem, environment, conditions, generator)
     log_rewards = (problem.seconds.sum() / environment.makespan - problem.devices) / sigma
 
     def loss(network: policies.Policy, device: str) -> Tensor:

@@ -50,8 +50,7 @@ FILES = {
     "pocsnet": File(lambda: POCSNet(5, 20, made.SETTINGS), POCSNet.save, POCSNet.load, "pocsnet"),
     "ordering": File(ordering, *ORDERING),
     "following": File(lambda: ordering(following=True), *ORDERING),
-    "reads once": File(lambda: small_policies.policy(sequence="by_start"), *POLICY),
-    "reads every step": File(lambda: small_policies.policy(reads="every_step"), *POLICY),
+    "policy": File(lambda: small_policies.policy(sequence="by_start"), *POLICY),
     "whole_graph": File(lambda: whole_graph.WholeGraph(SMALL), whole_graph.save, whole_graph.load, "whole_graph"),
     "fusing": File(lambda: fusing_network.Fusing(SMALL), fusing_network.save, fusing_network.load, "fusing"),
 }

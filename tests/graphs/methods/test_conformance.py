@@ -40,8 +40,6 @@ VARIANTS: dict[str, GraphMethodSettings] = {  # every method with each of its ki
     "gflownet": graph_entry("gflownet"),
     "gflownet, drawn": graph_entry("gflownet", told="drawn", strengths=3, sigma_unit="mean_run_time", sigma=0.1),
     "gflownet on the target": graph_entry("gflownet", told="target", model="by_start"),
-    "gflownet, every step": graph_entry("gflownet", model="every_step", most_operations=50),
-    "gflownet, every step by start": graph_entry("gflownet", model="every_step_by_start", most_operations=50),
     "repaired": graph_entry("repaired", of={"method": "heft"}),
     "decision_annealing": graph_entry("decision_annealing", evaluations=100),
     "go": graph_entry("go", evaluations=60),
@@ -54,8 +52,7 @@ _NAMED = {variant.method for variant in VARIANTS.values()}
 VARIANTS |= {name: graph_entry(name) for name in methods() if name not in _NAMED}  # with their default settings
 SMALL_ONLY = {"cp_sat", "gflownet, every step", "gflownet, every step by start"}  # at most 50 operations
 POLICIES: dict[str | None, dict[str, str]] = {  # settings of the networks above, by their names
-    **{"gflownet": {}, "ppo": {}, "by_start": {"sequence": "by_start"}, "every_step": {"reads": "every_step"}},
-    "every_step_by_start": {"reads": "every_step", "sequence": "by_start"},
+    **{"gflownet": {}, "ppo": {}, "by_start": {"sequence": "by_start"}},
 }
 FOLDER = TemporaryDirectory()
 PROPOSALS = 150
