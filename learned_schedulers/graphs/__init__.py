@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from learned_schedulers.graphs.plans.best import Trial, chosen, trials
     from learned_schedulers.graphs.plans.model_files import read_file
     from learned_schedulers.graphs.plans.module_export import export_module
-    from learned_schedulers.graphs.plans.placed_module import PlacedModule
     from learned_schedulers.graphs.plans.sources import Source, on_devices
     from learned_schedulers.graphs.plans.splits.judging_splits import broken, cost, loads
     from learned_schedulers.graphs.plans.splits.programme import least
@@ -24,7 +23,6 @@ __all__ = [
     "Edges",
     "Evaluated",
     "Graph",
-    "PlacedModule",
     "Problem",
     "Source",
     "Timeline",
@@ -52,7 +50,6 @@ offer(
         "devices.evaluation": "Evaluated evaluated",
         "devices.timeline": "Timeline timeline",
         "plans.best": "Trial chosen trials",
-        "plans.placed_module": "PlacedModule",
         "plans.module_export": "export_module",
         "plans.model_files": "read_file",
         "plans.sources": "Source on_devices",
