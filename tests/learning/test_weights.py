@@ -75,7 +75,7 @@ def test_a_vocabulary_is_part_of_the_file(tmp_path: Path) -> None:
     assert OrderingNetwork.load(tmp_path / "w").vocabulary.tokens == ["mov", "add"]
 
 
-@pytest.mark.parametrize("name", ["pocsnet", "ordering", "reads once", "whole_graph", "fusing"])
+@pytest.mark.parametrize("name", ["pocsnet", "ordering", "policy", "whole_graph", "fusing"])
 def test_what_is_no_such_file_is_named(name: str, tmp_path: Path) -> None:
     of, path = FILES[name], tmp_path / "weights.safetensors"
     with pytest.raises(ValueError, match=re.escape(f"{path} is not a file of weights") + ".*train it again"):
@@ -91,7 +91,7 @@ def test_what_is_no_such_file_is_named(name: str, tmp_path: Path) -> None:
         of.load(path)
 
 
-@pytest.mark.parametrize("name", ["pocsnet", "ordering", "reads once", "whole_graph", "fusing"])
+@pytest.mark.parametrize("name", ["pocsnet", "ordering", "policy", "whole_graph", "fusing"])
 def test_a_file_of_another_version_is_named(name: str, tmp_path: Path) -> None:
     of, path = FILES[name], tmp_path / "weights.safetensors"
     of.save(of.make(), path)

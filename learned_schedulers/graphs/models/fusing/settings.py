@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field
 
-from learned_schedulers import method_files, outside_methods
 from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph
 from learned_schedulers.section import Positive, Section
 
@@ -83,24 +82,6 @@ class GoJoint(FusionMethod):
 
 
 FusionEntry = Annotated[Rule | Annealing | GoFusion | GoJoint, Field(discriminator="method")]
-
-
-def fusion_entry(method: str, **keys: Any) -> FusionMethod:
-    """An entry from its keys, of our methods or of another package's. Raises ValueError that names what is wrong."""
-    settings: Any = FusionEntry
-    if outside_methods.is_outside(method):
-        settings = outside_methods.settings_class(outside_methods.load(method), FusionMethod)
-    try:
-        entry: FusionMethod = TypeAdapter(settings).validate_python({"method": method, **keys})
-    except ValidationError as error:
-        raise ValueError(f"the method {method!r} of fusion: {method_files.faults(error)}") from error
-    return entry
-
-
-def allowing(entry: FusionMethod, evaluations: int) -> FusionMethod:
-    """The same settings with so many evaluations, if they have this setting."""
-    limited = "evaluations" in type(entry).model_fields
-    return entry.model_copy(update={"evaluations": evaluations}) if limited else entry
 
 
 class FusionSet(Section):
