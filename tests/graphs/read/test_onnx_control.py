@@ -166,15 +166,16 @@ def test_how_many_steps_a_loop_has(again: str, limit: str, call: str, steps: int
     read = read_with_names(path)
     products = read.graph.flops[-1] // PRODUCT
     assert products == steps and [note in text for text in read.notes] == ([True] if note else [])
+    assert before(read)["Loop"] == {kind for kind in read.graph.kinds if kind == "Cast"}  # that decides whether it runs
     by_user = read_with_names(path, dimensions={"y": 7})
     assert by_user.graph.flops[-1] // PRODUCT == 7 and by_user.notes == ()
 
 
 def test_what_changes_from_step_to_step_is_no_constant(tmp_path: Path) -> None:
     """A state that begins as a constant, and the number of the step."""
-    body = "again = Identity(go) j = Cast <to: int = 1> (i) p = Mul(s, j) t = Exp(p)"
+    body = "again = Identity(go) j = Cast <to: int = 1> (i) p = Exp(s) t = Mul(p, j)"
     read = read_with_names(written(tmp_path, loop(body, times(4), call="(n, , w)")))
-    assert read.graph.flops.tolist() == [4 * (2 * ELEMENTS + 0)] and read.graph.bytes_kept.tolist() == [SQUARE]
+    assert read.graph.flops.tolist() == [4 * 2 * ELEMENTS] and read.graph.bytes_kept.tolist() == [SQUARE]
 
 
 def test_results_of_all_steps_are_stacked_and_a_state_that_grows_has_no_known_size(tmp_path: Path) -> None:
