@@ -118,8 +118,8 @@ def test_a_branch_that_sizes_do_not_fit_is_not_the_one(name: str, place: str, tm
     first = "r = ReduceMax <keepdims: int = 0> (x) c = Cast <to: int = 9> (r)"
     inputs, texts = "float[64,32] x", {"then": "p = Relu(x)", "else": "q = Relu(x)"}
     unfit = {"then": UNFIT[name].replace("o =", "p ="), "else": UNFIT[name].replace("o =", "q =")}
-    one, other = texts | {place: unfit[place]}, {"then": "else", "else": "then"}[place]
-    read = read_with_names(written(tmp_path, branch(one["then"], one["else"], "a,b", first), "a,b", inputs))
+    branches, other = texts | {place: unfit[place]}, {"then": "else", "else": "then"}[place]
+    read = read_with_names(written(tmp_path, branch(branches["then"], branches["else"], "a,b", first), "a,b", inputs))
     assert read.graph.kinds[-1] == "If" and f"the branch that these sizes fit, {other}_branch" in read.notes[0]
     both = branch(unfit["then"], unfit["else"], "a,b", first)
     with pytest.raises(OnnxError, match=r"If.*correct the model"):
