@@ -31,6 +31,8 @@ def problem() -> Problem:
         (lambda: graphs.on_devices(problem(), 2), "source: .* instance of Source"),
         (lambda: graphs.trials(problem(), 0, by="x"), "by: Input should be 'classical', 'gflownet' or 'go'"),
         (lambda: graphs.timeline(problem(), [0, 1], [0, 0]), "order: .* instance of ndarray; placement: .* ndarray"),
+        (lambda: graphs.PlacedModule(len, (), np.zeros(1, int), ["cpu"]), "__init__ does not .* module: .* Module"),
+        (lambda: graphs.PlacedModule.of_split(len, (), {}, []), "of_split does not take"),
         (lambda: blocks.Orderer("x", "atom", "tso"), "Orderer.__init__ does not .* by: Input should be 'search'"),
         (lambda: blocks.Orderer("list", "atom", "tso").order(["4889d8"]), "blocks are a list of bytes"),
         (lambda: list(blocks.propose(b"", "list")), "document: .* instance of Blocks"),

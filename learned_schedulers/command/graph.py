@@ -154,6 +154,8 @@ def main(
             place = f"{device}, link {link}"
         best, times = planned(model, problem, source, seed, moves, by)
         outputs.write(files, problem, source, best, times, f"{model} on {problem.devices} {place}")
+        if training and split:
+            print(outputs.note_on_step(source.graph.kinds))
 
 
 def _check_cores(context: typer.Context, tf32: bool) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,6 +32,13 @@ def check(model: str, files: dict[str, Path]) -> None:
             raise ValueError(f"--{name} {path}: another file has this name; choose a different name")
         if path.is_dir():
             raise ValueError(f"--{name} {path}: this is a folder; name a file in it")
+
+
+def note_on_step(kinds: Sequence[str]) -> str:
+    """What PlacedModule does not take of the split of a training step."""
+    drawing = sorted({kind for kind in kinds if re.search("dropout|bernoulli|rand|normal_", kind)})
+    random = f", and no module that draws random numbers ({', '.join(drawing)})" if drawing else ""
+    return f"note: PlacedModule takes the split of a forward pass, which is written without --training{random}"
 
 
 def write(

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from learned_schedulers.graphs.plans.best import Trial, chosen, trials
     from learned_schedulers.graphs.plans.model_files import read_file
     from learned_schedulers.graphs.plans.module_export import export_module
+    from learned_schedulers.graphs.plans.placed_module import PlacedModule
     from learned_schedulers.graphs.plans.sources import Source, on_devices
     from learned_schedulers.graphs.plans.splits.judging_splits import broken, cost, loads
     from learned_schedulers.graphs.plans.splits.programme import least
@@ -23,6 +24,7 @@ __all__ = [
     "Edges",
     "Evaluated",
     "Graph",
+    "PlacedModule",
     "Problem",
     "Source",
     "Timeline",
@@ -50,6 +52,7 @@ offer(
         "devices.evaluation": "Evaluated evaluated",
         "devices.timeline": "Timeline timeline",
         "plans.best": "Trial chosen trials",
+        "plans.placed_module": "PlacedModule",
         "plans.module_export": "export_module",
         "plans.model_files": "read_file",
         "plans.sources": "Source on_devices",

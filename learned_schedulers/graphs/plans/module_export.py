@@ -27,6 +27,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from learned_schedulers.graphs.plans.call_log import no_fast_paths
 from learned_schedulers.graphs.plans.joined import joined
 from learned_schedulers.graphs.plans.module_words import Input, arguments_of, constructor_of, drawn, imported, input_of
 from learned_schedulers.graphs.plans.sources import Source
@@ -104,7 +105,7 @@ def _exported(
         raise ValueError(f"{named}: a module needs the shapes of its inputs: --input 32,3,224,224, once for each")
     constructor_of(named)  # raises what is wrong with the words
     try:
-        with imported(named) as make, _quiet(), _no_fast_paths():
+        with imported(named) as make, _quiet(), no_fast_paths():
             return attempts(make, entries, variant, way, named)
     except ImportError as error:
         hint = f"; {_EXTRA}" if (error.name or "").split(".")[0] in _PACKAGES else ""
@@ -112,17 +113,6 @@ def _exported(
     except Exception as error:  # the user's code, or torch because of it, may raise anything
         reason = f"{error}; {_UNFIT}" if "torchvision::" in str(error) else cause_and_remedy(error)
         raise ValueError(f"{named}: torch cannot export it: {reason}") from error
-
-
-@contextmanager
-def _no_fast_paths() -> Iterator[None]:
-    """torch's own attention has another path on some devices, with the same result up to rounding."""
-    enabled = torch.backends.mha.get_fastpath_enabled()
-    torch.backends.mha.set_fastpath_enabled(False)
-    try:
-        yield
-    finally:
-        torch.backends.mha.set_fastpath_enabled(enabled)
 
 
 def source_of(

@@ -69,6 +69,19 @@ _CAUSES: Sequence[tuple[str, str, str]] = (  # pattern, cause (empty: torch's fi
         "pad the sequences to one length, and pass a mask",
     ),
 )
+_PLACING: Sequence[tuple[str, str]] = (  # pattern, remedy of a module that is placed
+    (_OF_DATA, "forward needs the value of a tensor: use torch.where for a branch, and plain numbers for sizes"),
+    (r"FunctionalTensor on its own|torch\.compile|dynamo", "take torch.compile off what forward calls"),
+    (r"device|FakeTensor", "register tensors that forward makes as buffers, or make them on the device of its inputs"),
+    (r"[Jj]agged|[Nn]ested ?[Tt]ensor|torch/nested/", "pad the sequences to one length, and pass a mask"),
+    (r"dtype|\b[Tt]ypes?\b", "give the module and its inputs one type, by module.to(torch.bfloat16)"),
+    ("", "let forward do it by other operations, or place the module without this part"),
+)
+
+
+def needs_values(error: BaseException | None) -> bool:
+    """Whether torch raised the error because forward asks for the values of tensors that have none."""
+    return error is not None and re.search(_OF_DATA, f"{type(error).__name__}: {error}") is not None
 
 
 def cause_and_remedy(error: BaseException) -> str:
@@ -82,6 +95,11 @@ def cause_and_remedy(error: BaseException) -> str:
             detail = ": ".join(part for part in (kind, cause, first) if part)
             return f"{detail}; {remedy}" if remedy else detail
     return f"{kind}: {first}" if first else kind
+
+
+def placing_remedy(error: BaseException) -> str:
+    """What helps against an error while a module is captured."""
+    return next(remedy for pattern, remedy in _PLACING if re.search(pattern, _with_places(error)))
 
 
 def _with_places(error: BaseException) -> str:

@@ -156,14 +156,19 @@ def read_workload(path: Path, family: str | None = None) -> Workload:
 
 def read_split(path: Path, workload: Workload) -> np.ndarray:
     """The accelerator of each operation, or CPU: (n,) int32. Raises WorkloadError that names file and node."""
-    split, ids = _parsed(_Split, path), workload.ids
+    return placement_of_split(path, workload.ids, workload.graph.name)
+
+
+def placement_of_split(path: Path, ids: np.ndarray, graph_name: str) -> np.ndarray:
+    """The accelerator, or CPU, of the operations with these ids: (n,) int32. Raises as `read_split` does."""
+    split = _parsed(_Split, path)
     numbers = {name: i for i, name in enumerate(ids.tolist())}
     nowhere = CPU - 1
     placement = np.full(len(ids), nowhere, np.int32)
     for device, part in [*((CPU, part) for part in split.cpus), *enumerate(split.fpgas)]:
         for name in part.nodes:
             if name not in numbers:
-                raise WorkloadError(f"{path}: the workload {workload.graph.name} has no node {name}; leave it out")
+                raise WorkloadError(f"{path}: the workload {graph_name} has no node {name}; leave it out")
             if placement[numbers[name]] != nowhere:
                 raise WorkloadError(f"{path}: node {name} is on more than one device; leave it on one")
             placement[numbers[name]] = device
@@ -172,6 +177,13 @@ def read_split(path: Path, workload: Workload) -> np.ndarray:
             f"{path}: node {ids[missing[0]]} is on no device ({len(missing)} such nodes); add it to a device"
         )
     return placement
+
+
+def names_of_split(path: Path) -> dict[int, str]:
+    """Names of operations by id, where a split has them (see `split_of`). Raises WorkloadError that names the file."""
+    split = _parsed(_Split, path)
+    parts = (*split.cpus, *split.fpgas)
+    return {name: label for part in parts for name, label in zip(part.nodes, part.names, strict=False)}
 
 
 def split_of(ids: np.ndarray, placement: np.ndarray, devices: int, names: Sequence[str] | None = None) -> str:
