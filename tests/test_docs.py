@@ -126,7 +126,7 @@ def test_every_link_and_anchor_of_the_site_leads_somewhere(tmp_path: Path) -> No
                 faults.append(f"{path.relative_to(tmp_path)}: {target}#{anchor}")
     assert not faults, "\n".join(faults)
     public = texts[tmp_path / "reference.html"]
-    assert all(f'id="{name}"' in public for name in ("orderer", "popocs", "jobshop"))
+    assert all(f'id="{name}"' in public for name in ("orderer", "placedmodule", "popocs", "jobshop"))
 
 
 def test_a_public_name_without_a_docstring_is_an_error() -> None:
