@@ -193,10 +193,7 @@ def placing(rounds: int, evaluations: int = 2000) -> Iterator[Row]:
     for graph in chosen(placed):
         problem = problem_of(graph, DEVICES, settings.devices[placed.device], np.inf)
         linked.append(targets.linked(limited(problem), link))
-    entries = {
-        name: entry("graph", name, evaluations=evaluations)
-        for name in ("go", "hdp", "node_by_node", "decision_annealing")
-    }
+    entries = {name: entry("graph", name, evaluations=evaluations) for name in ("go", "hdp", "decision_annealing")}
     entries["go_untaught"] = entry("graph", "go", learns=False, evaluations=evaluations)
     work: dict[tuple[str, int], Callable[[], object]] = {}
     for name, method_settings in entries.items():

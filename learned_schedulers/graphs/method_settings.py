@@ -66,20 +66,6 @@ class DecisionAnnealing(MethodSettings):
     placing: Annotated[float, Field(ge=0, le=1)] = 0.7  # share of moves that place; others give priorities
 
 
-class Doppler(MethodSettings):
-    title: ClassVar = "DOPPLER"
-    needs: ClassVar = TARGET
-
-    evaluations: Positive = 2000  # episodes of stage II; 4,000 to 8,000 in the paper
-    most_operations: Positive = 4000
-    width: Positive = 32  # 128 in the paper
-    layers: Positive = 3  # of messages; 6 in the paper
-    samples: Positive = 10  # episodes between two steps of the optimiser
-    imitations: Annotated[int, Field(ge=0)] = 100  # steps of stage I
-    learning_rate: AboveZero = 3.0e-3  # it falls linearly to 0
-    entropy: Annotated[float, Field(ge=0)] = 0.01  # weight at first; it falls to 0
-
-
 class Expert(MethodSettings):
     needs: ClassVar = frozenset({"target", "expert"})
     draws: ClassVar = False
@@ -153,21 +139,6 @@ class Metis(MethodSettings):
     title: ClassVar = "METIS"
 
 
-class NodeByNode(MethodSettings):
-    needs: ClassVar = TARGET
-
-    evaluations: Positive = 2000  # schedules that are simulated: one for each operation that is placed anew
-    most_operations: Positive = 500
-    start: Literal["one_device", "random"] = "random"  # the placement that every episode starts from
-    width: Positive = 32
-    layers: Positive = 2  # of messages between neighbours
-    read_every: Positive = 10  # operations that are placed between two readings of the graph, each a step of learning
-    learning_rate: AboveZero = 0.01
-    discount: Annotated[float, Field(ge=0, le=1)] = 0.5  # of what later steps of the same reading gain
-    entropy: Annotated[float, Field(ge=0)] = 0.03  # weight at first; it falls to 0
-    baseline: Annotated[float, Field(ge=0, lt=1)] = 0.9  # share of the old mean of returns that is kept
-
-
 class OneDevice(MethodSettings):
     draws: ClassVar = False
 
@@ -223,7 +194,6 @@ CLASSES: dict[str, type[MethodSettings]] = {
     "contiguous": Contiguous,
     "cp_sat": CpSat,
     "decision_annealing": DecisionAnnealing,
-    "doppler": Doppler,
     "expert": Expert,
     "gflownet": Gflownet,
     "go": Go,
@@ -231,7 +201,6 @@ CLASSES: dict[str, type[MethodSettings]] = {
     "heft": Heft,
     "list_scheduling": ListScheduling,
     "metis": Metis,
-    "node_by_node": NodeByNode,
     "one_device": OneDevice,
     "ppo": Ppo,
     "randomised_list": RandomisedList,

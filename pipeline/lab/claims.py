@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal
@@ -83,17 +83,24 @@ def _promises() -> Iterator[Claim]:
 
 
 def table(
-    results: pd.DataFrame, claims: Iterable[Claim], states: Mapping[str, str] = MappingProxyType({})
+    results: pd.DataFrame,
+    claims: Iterable[Claim],
+    states: Mapping[str, str] = MappingProxyType({}),
+    frozen: Mapping[str, Collection[str]] = MappingProxyType({}),
 ) -> pd.DataFrame:
     """Table `claims`: every claim with the answer of `results` (all experiments, fresh and published).
 
-    `states`: experiment -> the state of its numbers; without one they were made now.
+    `states`: experiment -> the state of its numbers; without one they were made now. `frozen`: experiment -> methods
+    whose code is gone.
     """
     measured = results[results["value"].notna()]
     by_metric = dict(list(measured.groupby(["experiment", "metric"])))
     rows = [_answered(claim, by_metric) for claim in claims]
     for row in rows:
-        state = states.get(str(row["source"]).split()[0], "current")
+        experiment, *columns = str(row["source"]).split()
+        state = states.get(experiment, "current")
+        if any(f"{place}={name}" in columns for name in frozen.get(experiment, ()) for place in ("method", "baseline")):
+            state = "frozen"
         row["state"] = "-" if row["holds"] == "not measured" else state
     return pd.DataFrame(rows, columns=CLAIMS.schema.names)
 

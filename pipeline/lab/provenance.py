@@ -66,6 +66,7 @@ class Provenance(Section):
     seeds: list[str] | Unknown
     frozen: str = ""  # a commit that has the code of these numbers, which are not made again
     why_frozen: str = ""  # the reason
+    frozen_methods: list[str] = []  # methods of these numbers whose code is gone; `commit` has it
     changed: list[str] = []  # why today's code gives other numbers, where that was found out by other means
     notes: list[str] = []  # what else is known
 
@@ -91,7 +92,7 @@ def changes(
 
     `behaviour_now`: tables that the tiny corpus gives today (`behaviour.read`); one that is not made any more, or only
     now, tells nothing. `settings_now`: the experiment's settings, resolved; None: not compared. Settings that both have
-    are compared.
+    are compared; of lists, what is no frozen method.
     """
     if provenance.frozen:
         return []
@@ -109,6 +110,8 @@ def changes(
     if settings_now is None or isinstance(provenance.settings, str):
         return why
     then, today = flat(provenance.settings), flat(plain(settings_now))
+    gone = provenance.frozen_methods
+    then = {key: [part for part in v if part not in gone] if isinstance(v, list) else v for key, v in then.items()}
     differing = sorted(key for key in then.keys() & today.keys() if then[key] != today[key])
     return why + [f"setting {key}: {then[key]} then, {today[key]} now" for key in differing]
 

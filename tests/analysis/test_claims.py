@@ -197,3 +197,12 @@ def test_a_claim_says_whether_todays_code_makes_its_number() -> None:
     lines = rows.results([rows.row({"experiment": name, "seed": "all"}, "share", 1.0) for name in ("old", "new")])
     questions = [claims.Claim(name, "> 0", {"experiment": name, "metric": "share"}) for name in ("old", "new", "none")]
     assert claims.table(lines, questions, {"old": "frozen"})["state"].tolist() == ["frozen", "current", "-"]
+
+
+def test_a_claim_about_a_method_whose_code_is_gone_is_frozen() -> None:
+    lines = rows.results([rows.row({"experiment": "few", "method": name}, "share", 1.0) for name in ("old", "new")])
+    questions = [
+        claims.Claim(name, "> 0", {"metric": "share", "experiment": "few", "method": name}) for name in ("old", "new")
+    ]
+    states = claims.table(lines, questions, {"few": "current"}, {"few": ["old"]})["state"]
+    assert states.tolist() == ["frozen", "current"]

@@ -70,7 +70,6 @@ TRAININGS: dict[str, Callable[[How], Trained]] = {
     "policy": policy,
     "policy drawn": lambda how: policy(how, targets="drawn", sequence="by_start"),
     "policy ppo": lambda how: policy(how, objective="ppo"),
-    "policy every_step": lambda how: policy(how, reads="every_step"),
     "whole_graph": whole_graph,
     "fusing": fusing,
 }

@@ -50,8 +50,7 @@ FILES = {
     "pocsnet": File(lambda: POCSNet(5, 20, made.SETTINGS), POCSNet.save, POCSNet.load, "pocsnet"),
     "ordering": File(ordering, *ORDERING),
     "following": File(lambda: ordering(following=True), *ORDERING),
-    "reads once": File(lambda: small_policies.policy(sequence="by_start"), *POLICY),
-    "reads every step": File(lambda: small_policies.policy(reads="every_step"), *POLICY),
+    "policy": File(lambda: small_policies.policy(sequence="by_start"), *POLICY),
     "whole_graph": File(lambda: whole_graph.WholeGraph(SMALL), whole_graph.save, whole_graph.load, "whole_graph"),
     "fusing": File(lambda: fusing_network.Fusing(SMALL), fusing_network.save, fusing_network.load, "fusing"),
 }
@@ -71,7 +70,7 @@ def test_a_network_comes_back_with_its_settings(name: str, tmp_path: Path) -> No
     assert again.read_bytes() == path.read_bytes()
 
 
-@pytest.mark.parametrize("name", ["pocsnet", "ordering", "reads once", "whole_graph", "fusing"])
+@pytest.mark.parametrize("name", ["pocsnet", "ordering", "policy", "whole_graph", "fusing"])
 def test_what_is_no_such_file_is_named(name: str, tmp_path: Path) -> None:
     of, path = FILES[name], tmp_path / "weights.safetensors"
     with pytest.raises(ValueError, match=re.escape(f"{path} is not a file of weights") + ".*train it again"):
@@ -87,7 +86,7 @@ def test_what_is_no_such_file_is_named(name: str, tmp_path: Path) -> None:
         of.load(path)
 
 
-@pytest.mark.parametrize("name", ["pocsnet", "ordering", "reads once", "whole_graph", "fusing"])
+@pytest.mark.parametrize("name", ["pocsnet", "ordering", "policy", "whole_graph", "fusing"])
 def test_a_file_of_another_version_is_named(name: str, tmp_path: Path) -> None:
     of, path = FILES[name], tmp_path / "weights.safetensors"
     of.save(of.make(), path)

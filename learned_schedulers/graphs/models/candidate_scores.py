@@ -1,7 +1,7 @@
 """Scores of the operations that may be added, with their gradient: one compiled pass over rows that fit into a cache.
 
 A step of training scores hundreds of thousands of operations. torch writes and reads every layer of all of them, which
-takes ten times as long as the arithmetic. On other devices than a CPU it is torch's (reads_once.py).
+takes ten times as long as the arithmetic. On other devices than a CPU it is torch's (policy.py).
 """
 
 from __future__ import annotations

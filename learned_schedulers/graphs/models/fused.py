@@ -1,9 +1,8 @@
-"""Schedules drawn on a CPU from a policy that reads the graph once: as rollout.schedules, but several times as fast.
+"""Schedules drawn from a policy on a CPU.
 
 Work for every operation that may be added, of which a state may have hundreds, is compiled (fused_kernels.py); work
 that is done once for a state stays with torch. Probabilities are those of rollout.py but for rounding. An operation is
-drawn by one uniform number, so the schedules differ from those of rollout.py with the same generator. The environment's
-tensors hold the states at all times.
+drawn by one uniform number, and so is its device. The environment's tensors hold the states at all times.
 """
 
 from __future__ import annotations
@@ -23,9 +22,8 @@ from learned_schedulers.graphs.models.observation import (
     N_PAIR,
     N_STATE,
     Observation,
-    Observer,
 )
-from learned_schedulers.graphs.models.reads_once import Graph, ReadsOnce
+from learned_schedulers.graphs.models.policy import Graph, Policy
 from learned_schedulers.graphs.models.rollout import Trajectories
 from learned_schedulers.graphs.problems.problem import Problem
 
@@ -36,7 +34,7 @@ class Drawing:
     """B schedules that are drawn side by side: each of n steps calls `observe`, `choose`, `place` and `add`."""
 
     def __init__(
-        self, policy: ReadsOnce, graph: Graph, problem: Problem, environment: Environment, condition: torch.Tensor
+        self, policy: Policy, graph: Graph, problem: Problem, environment: Environment, condition: torch.Tensor
     ) -> None:
         """environment: B empty schedules of the problem; condition: (B, N_CONDITIONS)."""
         self._policy, self._graph, self._env = policy, graph, environment
@@ -124,9 +122,7 @@ class Drawing:
     def observe(self) -> None:
         """Fill `observations`, and `scores` of the operations that may be added; P is proportional to exp(score)."""
         observations = self.observations
-        kernels.observe(
-            self._operations, self._states, observations, self._by_start, self._remaining, self._unit, self._total
-        )
+        self._see()
         kernels.tips(observations, *self._of_tips, self._first)
         _silu(self._first)
         np.matmul(self._first.sum(1), self._of_sum, out=self._whole)
@@ -136,6 +132,10 @@ class Drawing:
         self._context += self._context_bias
         _silu(self._context)
         kernels.score(observations, *self._head, self._context @ self._of_operations, *self._out, self.scores)
+
+    def _see(self) -> None:
+        of_problem = (self._by_start, self._remaining, self._unit, self._total)
+        kernels.observe(self._operations, self._states, self.observations, *of_problem)
 
     def choose(self, uniforms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Which of its candidates each schedule adds, and that operation, (B,) each; drawn by uniforms in [0, 1)."""
@@ -160,14 +160,25 @@ class Drawing:
 
     def observed(self, index: np.ndarray) -> tuple[Observation, np.ndarray]:
         """A copy of the states, after `place`, and the row of each state's chosen candidate; index: (B,), as chosen."""
+        first = np.cumsum(self.observations.counts) - self.observations.counts
+        chosen = first + index
+        return self._copied(chosen), chosen
+
+    def ended(self) -> Observation:
+        """The states of complete schedules, in which no operation may be added."""
+        self._see()
+        return self._copied(np.zeros(0, np.int64))
+
+    def _copied(self, chosen: np.ndarray) -> Observation:
+        """A copy of what was observed; chosen: rows of the operations that `place` saw, or none."""
         observations = self.observations
-        first = np.cumsum(observations.counts) - observations.counts
-        total, chosen, m = int(observations.counts.sum()), first + index, observations.tips.shape[1]
+        total, m = int(observations.counts.sum()), observations.tips.shape[1]
         rows, operations = np.empty(total, np.int64), np.empty(total, np.int64)
         candidates = np.empty((total, N_OPERATION), np.float32)
         kernels.listed(observations, rows, operations, candidates)
         pairs, allowed = np.zeros((total, m, N_PAIR), np.float32), np.zeros((total, m), bool)
-        pairs[chosen], allowed[chosen] = self.pairs, np.isfinite(self._barred)
+        if total:
+            pairs[chosen], allowed[chosen] = self.pairs, np.isfinite(self._barred)
         columns = dict(
             tips=observations.tips.copy(),
             devices=observations.devices.copy(),
@@ -181,7 +192,7 @@ class Drawing:
             pairs=pairs,
             allowed=allowed,
         )
-        return Observation(**{name: torch.from_numpy(column) for name, column in columns.items()}), chosen
+        return Observation(**{name: torch.from_numpy(column) for name, column in columns.items()})
 
     def add(self, operations: np.ndarray, devices: np.ndarray) -> None:
         """Add an operation to a device in every schedule, (B,) each."""
@@ -191,14 +202,17 @@ class Drawing:
 
 @torch.inference_mode()
 def schedules(
-    policy: ReadsOnce,
+    policy: Policy,
     graph: Graph,
     problem: Problem,
     environment: Environment,
     condition: torch.Tensor,
     generator: torch.Generator,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """B schedules drawn from P_F: orders and placements, (B, n) each; arguments as of rollout.schedules."""
+    """B schedules drawn from P_F: orders and placements, (B, n) each.
+
+    graph: the result of `policy.read`; environment: B empty schedules, changed in place; condition: (B, N_CONDITIONS).
+    """
     drawing = Drawing(policy, graph, problem, environment, condition)
     batch, n, m = environment.batch, environment.operations, environment.devices
     orders = np.empty((batch, n), np.int64)
@@ -215,7 +229,7 @@ def schedules(
 
 @torch.no_grad()
 def trajectories(
-    policy: ReadsOnce,
+    policy: Policy,
     graph: Graph,
     problem: Problem,
     environment: Environment,
@@ -243,7 +257,7 @@ def trajectories(
         drawing.add(operations, devices)
         orders.append(torch.from_numpy(operations).long())
         placed.append(torch.from_numpy(devices))
-    parts.append(Observer(environment, torch.from_numpy(problem.tails.copy()))())
+    parts.append(drawing.ended())
     joined = Observation.joined(parts)
     return Trajectories(
         joined, torch.cat(chosen), torch.cat(placed), joined.removable[batch:],

@@ -1,7 +1,7 @@
 """Compiled loops of fused.py over the ready operations of each of S states; memory is reused from step to step.
 
 All arrays belong to the caller, and most of them share their memory with tensors. Numbers are those of observation.py
-and of the head for operations in reads_once.py, but for rounding. No state depends on the other states of a batch.
+and of the head for operations in policy.py, but for rounding. No state depends on the other states of a batch.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def observe(
     unit: float,
     total: float,
 ) -> None:
-    """Fill `observations`. remaining: number of unscheduled operations of a state, at least 1; unit, total: seconds."""
+    """Fill `observations`. remaining: number of unscheduled operations of a state; unit, total: seconds."""
     m, n = states.free.shape[1], len(graph.seconds)
     # Of each candidate: first and last start, least idle time before it, tail, end of the tail.
     starts = np.empty((5, n))
@@ -122,6 +122,8 @@ def observe(
         usable = min(used + 1, m)
         count, first, longest, critical = _candidates(graph, states, observations, s, usable, by_start, starts)
         observations.counts[s] = count
+        if remaining == 0:
+            first, critical, states.work[s] = makespan, makespan, 0.0  # without what rounding left
         _features(graph, observations, s, count, first, longest, critical, 1 / unit, starts)
 
         idle = 0.0
@@ -147,7 +149,7 @@ def observe(
         whole[STATE_IDLE] = _squashed(idle / unit)
         width = states.sums.shape[1]
         for k in range(width):
-            whole[N_STATE + k] = states.sums[s, k] / remaining
+            whole[N_STATE + k] = states.sums[s, k] / max(remaining, 1)
         whole[N_STATE + width], whole[N_STATE + width + 1] = usable / m, 1.0
 
 

@@ -19,7 +19,7 @@ class Policy(Section):
     development: str  # set of the measurements during training
     most_operations: Positive = 100  # of a graph for training or measurement
     objective: Literal["gflownet", "ppo"] = "gflownet"
-    reads: Literal["once", "every_step"] = "once"  # the graph once, or the whole state at every step
+    reads: Literal["once"] = "once"  # the graph; files of weights say so
     sequence: Literal["any", "by_start"] = "any"  # in which operations may be added (graphs/environment/batched.py)
     backward: Literal["learned", "uniform"] = "learned"  # P_B; by_start has none
     start: Literal["list", "nothing"] = "list"  # preference of the untrained policy: list scheduling's choice, or none

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -26,11 +26,9 @@ from learned_schedulers.graphs.models.conditions import (
     temperature,
 )
 from learned_schedulers.graphs.models.flow_loss import log_partition_variance
-from learned_schedulers.graphs.models.policy import Policy, make
+from learned_schedulers.graphs.models.policy import Graph, Policy, make
 from learned_schedulers.graphs.models.policy_settings import Policy as Settings
-from learned_schedulers.graphs.models.reads_once import ReadsOnce
-from learned_schedulers.graphs.models.rollout import trajectories
-from learned_schedulers.graphs.models.shared_trajectories import log_probabilities
+from learned_schedulers.graphs.models.rollout import log_probabilities
 from learned_schedulers.graphs.models.topoformer import GraphView, graph_view
 from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.learning import loop
@@ -150,14 +148,10 @@ def _losses(
     """
     problem = drawn.strengths.transferring(drawn.problem)
     conditions = condition(problem, drawn.sigma, drawn.strengths, settings.trajectories)
-    tails = torch.from_numpy(problem.tails.copy())
-    graph: Any = policy.read(drawn.view)
-    without_gradient = type(graph)(*(part.detach() for part in graph))
+    graph = policy.read(drawn.view)
+    without_gradient = Graph(*(part.detach() for part in graph))
     environment = Environment(problem, settings.trajectories, settings.sequence)
-    if isinstance(policy, ReadsOnce):
-        rollouts = fused.trajectories(policy, without_gradient, problem, environment, conditions, generator)
-    else:
-        rollouts = trajectories(policy, without_gradient, environment, tails, conditions, generator)
+    rollouts = fused.trajectories(policy, without_gradient, problem, environment, conditions, generator)
     speedups = _speedups(problem, drawn.strengths, environment, rollouts.orders, rng)
     if settings.objective == "ppo":
         return speedups, ppo_loss.losses(

@@ -13,8 +13,7 @@ from typing import Any
 import torch
 
 from learned_schedulers.graphs.models.policy import Policy
-from learned_schedulers.graphs.models.rollout import Trajectories
-from learned_schedulers.graphs.models.shared_trajectories import log_probabilities
+from learned_schedulers.graphs.models.rollout import Trajectories, log_probabilities
 
 PASSES = 3
 _CLIP = 0.2

@@ -1,20 +1,29 @@
-"""Draws schedules from a policy, and computes the probability of each of their steps, forwards and backwards."""
+"""The probability of each step of drawn schedules by a policy, forwards and backwards.
+
+Several processes that share a step draw the same trajectories; each computes the probabilities of its own, and gets
+all. So every process computes the whole loss; its gradient is that of its own trajectories, and the sum of the
+gradients is the whole one.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import fields
+from typing import NamedTuple
 
 import torch
 
-from learned_schedulers.graphs.environment.batched import Environment
 from learned_schedulers.graphs.models.heads import log_sums
-from learned_schedulers.graphs.models.policy import Policy
+from learned_schedulers.graphs.models.observation import Observation
+from learned_schedulers.graphs.models.policy import Graph, Policy
+from learned_schedulers.learning import processes
+
+_OF_ROWS = ("rows", "operations", "candidates", "pairs", "allowed")  # of an observation; other tensors are of states
 
 
 class Trajectories(NamedTuple):
     """B schedules of n operations, and the n + 1 states of each trajectory: B of step 0, B of step 1, ..."""
 
-    observation: Any  # the policy's observation, of its own type, of the (n + 1) B states
+    observation: Observation  # of the (n + 1) B states
     chosen: torch.Tensor  # (n B,) index into the operations that could be added
     devices: torch.Tensor  # (n B,) device of each step's operation
     removable: torch.Tensor  # (n B, m) bool: of the state after each step
@@ -31,58 +40,48 @@ class LogProbabilities(NamedTuple):
     values: torch.Tensor  # the return that is expected of the state before the step
 
 
-@torch.no_grad()
-def schedules(
-    policy: Policy,
-    graph: Any,
-    environment: Environment,
-    tails: torch.Tensor,
-    condition: torch.Tensor,
-    generator: torch.Generator,
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """B schedules drawn from P_F: orders and placements, (B, n) each.
+def log_probabilities(
+    policy: Policy, graph: Graph, rollouts: Trajectories, condition: torch.Tensor
+) -> LogProbabilities:
+    """Log-probabilities of every step of the trajectories; condition: (B, N_CONDITIONS), with which they were drawn.
 
-    graph: the result of `policy.read`; environment: B empty schedules, changed in place; tails: (n,) seconds of the
-    longest path from an operation's start; condition: (B, N_CONDITIONS).
+    What other processes computed has no gradient here. Raises ValueError for fewer trajectories than processes.
     """
-    observe = policy.observer(environment, tails)
-    orders = [_step(policy, graph, environment, observe(), condition, generator)[0] for _ in range(len(tails))]
-    return torch.stack(orders, 1), environment.placement
+    rank, world = processes.place()
+    if world == 1:
+        return _of_all(policy, graph, rollouts, condition)
+    batch = len(rollouts.orders)
+    if batch < world:
+        raise ValueError(f"{batch} trajectories for {world} processes: raise `trajectories`, or start fewer processes")
+    mine = torch.arange(batch)[rank::world]
+    computed = torch.stack(_of_all(policy, graph, chosen(rollouts, mine), condition[mine]))
+    whole = torch.zeros(*computed.shape[:2], batch).index_copy(2, mine, computed.detach())
+    return LogProbabilities(*processes.summed(whole).index_copy(2, mine, computed))
 
 
-@torch.no_grad()
-def trajectories(
-    policy: Policy,
-    graph: Any,
-    environment: Environment,
-    tails: torch.Tensor,
-    condition: torch.Tensor,
-    generator: torch.Generator,
-) -> Trajectories:
-    """As `schedules`, with everything that `log_probabilities` needs."""
-    observe = policy.observer(environment, tails)
-    observations, steps, removable = [], [], []
-    before = 0
-    for _ in range(len(tails)):
-        observations.append(observe())
-        operation, index, device = _step(policy, graph, environment, observations[-1], condition, generator)
-        steps.append((operation, index + before, device))
-        removable.append(environment.removable)
-        before += len(observations[-1].rows)
-    observations.append(observe())
-    operations, chosen, devices = zip(*steps, strict=True)
+def chosen(rollouts: Trajectories, mine: torch.Tensor) -> Trajectories:
+    """The trajectories with the numbers `mine`, ascending."""
+    batch, n = rollouts.orders.shape
+    observation = rollouts.observation
+    keeps = torch.zeros(batch, dtype=torch.bool).index_fill(0, mine, True)
+    states, steps = keeps.repeat(n + 1), keeps.repeat(n)
+    rows = states[observation.rows]
+    columns = {
+        field.name: getattr(observation, field.name)[rows if field.name in _OF_ROWS else states]
+        for field in fields(observation)
+    }
+    columns["rows"] = (states.cumsum(0) - 1)[columns["rows"]]
     return Trajectories(
-        type(observations[0]).joined(observations),
-        torch.cat(chosen),
-        torch.cat(devices),
-        torch.cat(removable),
-        torch.stack(operations, 1),
-        environment.placement,
+        Observation(**columns),
+        (rows.cumsum(0) - 1)[rollouts.chosen[steps]],
+        rollouts.devices[steps],
+        rollouts.removable[steps],
+        rollouts.orders[mine],
+        rollouts.placements[mine],
     )
 
 
-def log_probabilities(policy: Policy, graph: Any, rollouts: Trajectories, condition: torch.Tensor) -> LogProbabilities:
-    """Log-probabilities of every step of the trajectories; condition: (B, N_CONDITIONS), with which they were drawn."""
+def _of_all(policy: Policy, graph: Graph, rollouts: Trajectories, condition: torch.Tensor) -> LogProbabilities:
     batch, n = rollouts.orders.shape
     steps = n * batch
     conditions = condition.repeat(n + 1, 1)
@@ -100,7 +99,7 @@ def log_probabilities(policy: Policy, graph: Any, rollouts: Trajectories, condit
 
 
 def _backward(
-    policy: Policy, graph: Any, rollouts: Trajectories, context: torch.Tensor, condition: torch.Tensor
+    policy: Policy, graph: Graph, rollouts: Trajectories, context: torch.Tensor, condition: torch.Tensor
 ) -> torch.Tensor:
     """log P_B of each step, (n B,): of removing the operation that the step added, among all that may be removed."""
     if policy.settings.sequence == "by_start":
@@ -110,36 +109,3 @@ def _backward(
     scores = policy.removals(graph, rollouts.observation, rollouts.orders.shape[0], context, condition)
     logs = scores.masked_fill(~rollouts.removable, -torch.inf).log_softmax(-1)
     return logs.gather(1, rollouts.devices[:, None])[:, 0]
-
-
-def _step(
-    policy: Policy,
-    graph: Any,
-    environment: Environment,
-    observation: Any,
-    condition: torch.Tensor,
-    generator: torch.Generator,
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Add an operation to every schedule; (B,) each: the operation, its index among the candidates, its device."""
-    context = policy.contexts(graph, observation)
-    scores = policy.operations(graph, observation, context, condition)
-    index = _draw_rows(scores, observation.rows, environment.batch, generator)
-    devices = policy.devices(graph, observation, index, context, condition)
-    device = (devices + _gumbel(devices, generator)).argmax(1)
-    operation = observation.operations[index]
-    environment.step(operation, device)
-    return operation, index, device
-
-
-def _draw_rows(scores: torch.Tensor, rows: torch.Tensor, states: int, generator: torch.Generator) -> torch.Tensor:
-    """An index into the rows of each state, (S,), drawn in proportion to exp(scores): the largest with Gumbel noise."""
-    noisy = scores + _gumbel(scores, generator)
-    most = torch.full((states,), -torch.inf, dtype=scores.dtype, device=scores.device)
-    most = most.scatter_reduce(0, rows, noisy, "amax")
-    largest = (noisy == most[rows]).nonzero()[:, 0].flip(0)
-    return torch.zeros(states, dtype=torch.int64, device=scores.device).index_copy(0, rows[largest], largest)
-
-
-def _gumbel(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    uniform = torch.rand(like.shape, generator=generator, dtype=torch.float64, device=like.device)
-    return -torch.log(-torch.log(uniform.clamp_min(1e-300))).to(like.dtype)

@@ -110,14 +110,14 @@ class Layer(nn.Module):
 
 
 class Topoformer(nn.Module):
-    def __init__(self, width: int, layers: int, inputs: int = N_INPUTS) -> None:
+    def __init__(self, width: int, layers: int) -> None:
         super().__init__()
-        self.enter = nn.Linear(inputs, width)
+        self.enter = nn.Linear(N_INPUTS, width)
         self.layers = nn.ModuleList(Layer(width, HEADS, 2) for _ in range(layers))
         self.norm = nn.LayerNorm(width)
 
     def forward(self, features: torch.Tensor, visible: torch.Tensor) -> torch.Tensor:
-        """features: (B, n, inputs); seen: (B, HEADS, n, n) bool. Returns (B, n, width)."""
+        """features: (B, n, N_INPUTS); visible: (B, HEADS, n, n) bool. Returns (B, n, width)."""
         bias = torch.zeros(visible.shape, dtype=features.dtype, device=features.device).masked_fill(
             ~visible, -torch.inf
         )

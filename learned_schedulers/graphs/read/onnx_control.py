@@ -1,17 +1,18 @@
-"""Control flow and sequences of an ONNX model: what runs, how often, and what it costs.
+"""Control flow and sequences of an ONNX model.
 
-- If: the branch that a known condition chooses; otherwise the dearer one, by FLOPs and then by bytes, with a note. A
-  branch that cannot run with these sizes is not the one.
-- What a condition or a number of steps decides waits for it: the operations of a branch, those of each step, and all
-  that reads the results. Nothing is computed in advance.
-- Loop, Scan and SequenceMap: every step, if the number of steps follows from the file; a loop that data may end early
-  runs its largest number of steps. More than `_MOST_UNROLLED` operations become one that costs as much as all steps.
+- If, Loop and Scan are one operation each, on one device. It reads what its body reads of the tensors
+  around it, and waits for its condition. Its cost is that of its body in all steps; its result is new memory.
+- If: the branch that a known condition chooses, in its place; otherwise one operation that costs as the dearer branch,
+  by FLOPs and then by bytes, and holds the constants of both. A branch that cannot run with these sizes is not the one.
+- A loop whose number of steps follows neither from the file nor from the user counts one step, with a note. One that
+  data may end early runs its largest number. What changes from step to step has no value while the body is priced.
 - Sequences: lists of tensors. Putting a tensor into a list or taking it out costs nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import ChainMap
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,121 +21,84 @@ import numpy as np
 from learned_schedulers.graphs.read.onnx_costs import full_name
 from learned_schedulers.graphs.read.onnx_model import OnnxError, UnfitSizes, subgraphs
 from learned_schedulers.graphs.read.onnx_values import Value
-from learned_schedulers.graphs.read.onnx_walk import (
-    ODD,
-    Scope,
-    Walk,
-    deciding,
-    index_of,
-    inner_scope,
-    later,
-    parts_of,
-    same_sizes,
-    unique,
-)
+from learned_schedulers.graphs.read.onnx_walk import ODD, Body, Scope, Walk, parts_of
 
-_MOST_UNROLLED = 10_000  # operations of a loop
-_MOST_STEPS = 2**40
 _INT64, _BOOL = 7, 9
 _ENDLESS = 2**62  # exporters write the largest integer for "as long as the condition holds"
 
 
-def control(walk: Walk, node: Any, scope: Scope, label: str) -> bool:
-    """Walk the node if it is control flow or handles sequences; False if it is neither."""
+def control(walk: Walk, node: Any, scope: Scope, label: str) -> list[Value] | Body | None:
+    """The results of a node of sequences, the body of control flow, or None if the node is neither."""
     kind = full_name(node)
     inputs = [scope[name] if name else None for name in node.input]
-    if kind in _SEQUENCES or kind in _CONTROL:
-        try:
-            if kind in _SEQUENCES:
-                outputs = _SEQUENCES[kind](walk, node, inputs, label)
-            else:
-                outputs = _CONTROL[kind](walk, node, inputs, scope, label)
-        except OnnxError:
-            raise
-        except ODD as error:
-            raise OnnxError(f"{walk.path}: node {label} has inputs that do not fit it; correct the model") from error
-    elif subgraphs(node):
+    try:
+        if kind in _SEQUENCES:
+            return _SEQUENCES[kind](walk, node, inputs, label)
+        if kind in _CONTROL:
+            return _CONTROL[kind](walk, node, inputs, scope, label)
+    except OnnxError:
+        raise
+    except ODD as error:
+        raise OnnxError(f"{walk.path}: node {label} has inputs that do not fit it; correct the model") from error
+    if subgraphs(node):
         raise OnnxError(
             f"{walk.path}: node {label} contains a subgraph, and {kind} is no operator that is read with one; export "
             "the model without it"
         )
-    else:
-        return False
-    for name, value in zip(node.output, outputs, strict=False):
-        if name:
-            scope[name] = value
-    return True
+    return None
 
 
-def _if(walk: Walk, node: Any, inputs: Sequence[Value | None], scope: Scope, label: str) -> list[Value]:
+def _if(walk: Walk, node: Any, inputs: Sequence[Value | None], scope: Scope, label: str) -> list[Value] | Body:
     branches = {attribute.name: attribute.g for attribute in node.attribute}
-    condition, sources = index_of(inputs[0]), deciding(inputs[:1])
-
-    def results_of(name: str) -> list[Value]:
-        if name not in branches:
-            raise IndexError(name)
-        with walk.waiting(sources):
-            return [later(value, sources) for value in walk.graph(branches[name], inner_scope(scope), f"{label}/")]
-
+    condition = _number(inputs[0])
     if condition is not None:
-        return results_of("then_branch" if condition else "else_branch")
-    marks, notes, costs, unfit = walk.listing.marks(), dict(walk.notes), {}, {}
+        branch = branches["then_branch" if condition else "else_branch"]
+        return walk.graph(branch, ChainMap({}, scope), f"{label}/")
+    bodies: dict[str, Body] = {}
     for name in ("then_branch", "else_branch"):
+        notes = dict(walk.notes)
         try:
-            results_of(name)
+            bodies[name] = walk.body(branches[name], scope, label, {})
         except UnfitSizes as error:
-            unfit[name], walk.notes = error, dict(notes)
-        new = walk.listing.costs[marks[0] :]
-        costs[name] = (sum(cost[0] for cost in new), sum(cost[1] + cost[2] for cost in new))
-        walk.listing.cut(marks)
-    if len(unfit) == len(costs):
-        raise unfit["then_branch"]
-    dearer = max((name for name in costs if name not in unfit), key=lambda name: costs[name])
-    which = "the branch that these sizes fit" if unfit else "its dearer branch"
+            unfit, walk.notes = error, notes
+    if not bodies:
+        raise unfit
+    dearer = max(bodies, key=lambda name: bodies[name][:2])
+    which = "its dearer branch" if len(bodies) == 2 else "the branch that these sizes fit"
     walk.notes[f"If {label!r} depends on data and takes {which}, {dearer}"] = None
-    return results_of(dearer)
+    around = [value for body in bodies.values() for value in (*body.around, *parts_of(body.results))]
+    return bodies[dearer]._replace(around=[*parts_of(inputs), *around])
 
 
-def _loop(walk: Walk, node: Any, inputs: Sequence[Value | None], scope: Scope, label: str) -> list[Value]:
-    (body,) = subgraphs(node)
-    most, condition, states = inputs[0], inputs[1], [value or Value() for value in inputs[2:]]
-    limit, outside = index_of(most), deciding([most, condition])
-    sources = outside  # that decide whether the next step runs
-    if index_of(condition) == 0:
-        limit = 0
-    endless = limit is None or limit >= _ENDLESS
+def _loop(walk: Walk, node: Any, inputs: Sequence[Value | None], scope: Scope, label: str) -> Body:
+    (graph,) = subgraphs(node)
+    most, condition, states = _number(inputs[0]), inputs[1], [value or Value() for value in inputs[2:]]
     name = node.name or next(iter(node.output), "")
-    steps_by_user = walk.sizes.dimension(name)
-    if steps_by_user is not None:
-        limit, endless = steps_by_user, False
-    names = [value.name for value in body.input]
-    stacked: list[list[Value]] = [[] for _ in body.output[1 + len(states) :]]
-
-    def step(number: int) -> bool | None:
-        """Walk a step; whether another one follows, None if data decide."""
-        nonlocal states, sources
-        inner = inner_scope(scope)
-        index = Value(_INT64, (), np.array(number, np.int64), roots=())
-        truth = Value(_BOOL, (), np.array(True), roots=())
-        inner.update(zip(names, [index, truth, *states], strict=True))
-        with walk.waiting(sources):
-            results = walk.graph(body, inner, f"{label}[{number}]/")
-        states, sources = results[1 : 1 + len(states)], unique([*outside, *deciding(results[:1])])
-        for part, value in zip(stacked, results[1 + len(states) :], strict=True):
-            part.append(value)
-        again = index_of(results[0])
-        return None if again is None else bool(again)
-
-    if len(names) != 2 + len(states):
-        raise IndexError(len(names))
-    steps = _repeat(walk, step, None if endless else limit, name, label)
-    last = len(walk.listing.kinds) - 1
-    results = [*_listed(states, last), *_stacked(walk, body.output[1 + len(states) :], stacked, steps, label)]
-    return [later(value, tuple(min(number, last) for number in sources)) for value in results]
+    by_user = walk.sizes.dimension(name)
+    index, truth = Value(_INT64, ()), Value(_BOOL, (), np.array(True), roots=())
+    body = _step(walk, graph, scope, label, [index, truth, *map(_changing, states)])
+    again, *after = body.results
+    steps = None if most is None or most >= _ENDLESS else max(most, 0)
+    if condition is not None and _number(condition) == 0:
+        steps = 0
+    elif _number(again) == 0:
+        steps = 1 if steps is None else min(steps, 1)
+    if by_user is not None:
+        steps = by_user
+    elif steps is None:
+        walk.notes[f"Loop {label!r}: data decide how many steps it has, and one counts; --size {name}=N sets them"] = (
+            None
+        )
+    elif steps > 0 and (_number(again) is None or (condition is not None and _number(condition) is None)):
+        walk.notes[f"Loop {label!r} may end by data and runs {steps} steps; --size {name}=N sets another number"] = None
+    results = [_last(walk, label, *pair, steps) for pair in zip(states, after[: len(states)], strict=True)]
+    results += [_stacked(part, steps) for part in after[len(states) :]]
+    computed = [value for value in inputs[:2] if value is not None and value.roots is None]
+    return _repeated(body, steps, [*computed, *states, *after], results)
 
 
-def _scan(walk: Walk, node: Any, inputs: Sequence[Value | None], scope: Scope, label: str) -> list[Value]:
-    (body,) = subgraphs(node)
+def _scan(walk: Walk, node: Any, inputs: Sequence[Value | None], scope: Scope, label: str) -> Body:
+    (graph,) = subgraphs(node)
     attributes = {attribute.name: attribute for attribute in node.attribute}
     if walk.opsets.get("", 1) < 9:
         raise OnnxError(f"{walk.path}: node {label} is a Scan of version 8; export the model with a newer opset")
@@ -145,151 +109,68 @@ def _scan(walk: Walk, node: Any, inputs: Sequence[Value | None], scope: Scope, l
     for name, row in zip(list(node.input)[len(states) :], rows, strict=True):
         walk.check(node, name, row, label)
     parts = [_without(row, axis) for row, axis in zip(rows, axes, strict=True)]
-    length = rows[0].sizes[axes[0]]
-    names = [value.name for value in body.input]
-    stacked: list[list[Value]] = [[] for _ in body.output[len(states) :]]
-
-    def step(number: int) -> bool:
-        nonlocal states
-        inner = inner_scope(scope)
-        inner.update(zip(names, [*states, *parts], strict=True))
-        results = walk.graph(body, inner, f"{label}[{number}]/")
-        states = results[: len(states)]
-        for part, value in zip(stacked, results[len(states) :], strict=True):
-            part.append(value)
-        return True
-
-    if len(names) != len(states) + len(parts):
-        raise IndexError(len(names))
-    steps = _repeat(walk, step, length, node.name, label)
-    states = _listed(states, len(walk.listing.kinds) - 1)
-    results = _stacked(walk, body.output[len(states) :], stacked, steps, label)
-    out = list(attributes["scan_output_axes"].ints) if "scan_output_axes" in attributes else [0] * len(results)
-    return [*states, *(_moved(value, axis) for value, axis in zip(results, out, strict=True))]
+    steps = rows[0].sizes[axes[0]]
+    body = _step(walk, graph, scope, label, [*map(_changing, states), *parts])
+    after, outputs = body.results[: len(states)], body.results[len(states) :]
+    out = list(attributes["scan_output_axes"].ints) if "scan_output_axes" in attributes else [0] * len(outputs)
+    results = [_last(walk, label, *pair, steps) for pair in zip(states, after, strict=True)]
+    stacked = [_stacked(part, steps, axis) for part, axis in zip(outputs, out, strict=True)]
+    return _repeated(body, steps, [*values, *body.results], [*results, *stacked])
 
 
-def _map(walk: Walk, node: Any, inputs: Sequence[Value | None], scope: Scope, label: str) -> list[Value]:
-    """SequenceMap: the body for each tensor of the first sequence."""
-    (body,) = subgraphs(node)
-    first = inputs[0]
-    if first is None or first.items is None:
-        raise IndexError(0)
-    names = [value.name for value in body.input]
-    results: list[list[Value]] = [[] for _ in body.output]
-
-    def step(number: int) -> bool:
-        inner = inner_scope(scope)
-        values = [v.items[number] if v is not None and v.items is not None else v or Value() for v in inputs]
-        inner.update(zip(names, values, strict=True))
-        for part, value in zip(results, walk.graph(body, inner, f"{label}[{number}]/"), strict=True):
-            part.append(value)
-        return True
-
-    steps = _repeat(walk, step, len(first.items), node.name, label)
-    results = [_listed(part, len(walk.listing.kinds) - 1) for part in results]
-    return [Value(items=tuple(part * (steps if len(part) == 1 < steps else 1))) for part in results]
+def _step(walk: Walk, graph: Any, scope: Scope, label: str, values: Sequence[Value]) -> Body:
+    return walk.body(graph, scope, label, dict(zip([value.name for value in graph.input], values, strict=True)))
 
 
-def _repeat(walk: Walk, step: Callable[[int], bool | None], limit: int | None, name: str, label: str) -> int:
-    """Walk so many steps, or until the condition is known to be false; their number. limit: None without a bound."""
-    marks = walk.listing.marks()
-    number, by_data = 0, False
-    while limit is None or number < limit:
-        go_on = step(number)
-        number += 1
-        by_data |= go_on is None
-        if go_on is False:
-            break
-        each = (len(walk.listing.kinds) - marks[0]) / number
-        if limit is None and (go_on is None or number >= _MOST_STEPS or each * number > _MOST_UNROLLED):
-            raise OnnxError(
-                f"{walk.path}: node {label}: data decide how many steps it has; give their number: --size {name}=8"
-            )
-        if limit is not None and number == 1 and max(each, 1) * limit > _MOST_UNROLLED:
-            _as_steps(walk, marks, min(limit, _MOST_STEPS), label)
-            number = limit
-            break
-    if by_data:
-        walk.notes[f"Loop {label!r} may end by data and runs {number} steps; --size {name}=N sets another number"] = (
-            None
+def _repeated(body: Body, steps: int | None, reads: Sequence[Value], results: list[Value]) -> Body:
+    """The body in all steps, which also reads these tensors; None: one step is counted."""
+    times = 1 if steps is None else steps
+    return Body(body.flops * times, body.moved * times, [*body.around, *parts_of(reads)], results)
+
+
+def _changing(value: Value) -> Value:
+    """A tensor that is another one in each step."""
+    return value if value.items is not None else Value(value.kind, value.shape)
+
+
+def _last(walk: Walk, label: str, before: Value, after: Value, steps: int | None) -> Value:
+    """A state behind the last step; sizes that a step changes are unknown behind several."""
+    if steps is not None and steps < 2:
+        return after if steps else before
+    if before.items is not None and (after.items is None or len(before.items) != len(after.items)):
+        raise OnnxError(
+            f"{walk.path}: node {label} makes a sequence longer in each step; export the model with tensors"
         )
-    return number
+    if before.shape is None or after.shape is None or len(before.shape) != len(after.shape):
+        return replace(after, shape=None)
+    shape = tuple(a if a == b else None for a, b in zip(before.shape, after.shape, strict=True))
+    return replace(after, shape=shape)
 
 
-def _as_steps(walk: Walk, marks: tuple[int, ...], steps: int, label: str) -> None:
-    """Replace the operations of one step by one operation that costs as much as all steps."""
-    listing, first = walk.listing, marks[0]
-    flops, read, written, kept_bytes = np.array(listing.costs[first:], np.float64).reshape(-1, 4).sum(0)
-    outside, waits = (
-        sorted({(source, first) for source, _ in edges if source < first})
-        for edges in (listing.edges[marks[3] :], listing.waits[marks[7] :])
-    )
-    unpriced, reads, inputs = listing.unpriced[marks[4] :], listing.reads[marks[5] :], listing.inputs[marks[8] :]
-    listing.cut(marks)
-    listing.kinds.append(label.rpartition("(")[2].rstrip(")"))
-    listing.labels.append(f"{label}, {steps} steps")
-    listing.costs.append((flops * steps, int(read * steps), int(written * steps), int(kept_bytes)))
-    listing.calls.append(None)
-    listing.edges += outside
-    listing.waits += waits
-    listing.unpriced += unpriced
-    listing.inputs += [(first, name) for _, name in inputs]
-    for _, name, size in reads:
-        listing.add_read(first, name, size)
-
-
-def _listed(values: Sequence[Value], last: int) -> list[Value]:
-    """Results of steps, also of those that became one operation, the last one."""
-    return [
-        replace(
-            value,
-            owner=None if value.owner is None else min(value.owner, last),
-            after=unique(min(number, last) for number in value.after),
-            items=None if value.items is None else tuple(_listed(value.items, last)),
-        )
-        for value in values
-    ]
-
-
-def _stacked(walk: Walk, outputs: Any, values: list[list[Value]], steps: int, label: str) -> list[Value]:
-    """The results of all steps, each copied into one tensor."""
-    results = []
-    last = len(walk.listing.kinds) - 1
-    for output, parts in zip(outputs, values, strict=True):
-        if not parts:
-            kind = output.type.tensor_type
-            sizes = [d.dim_value if d.HasField("dim_value") else 1 for d in kind.shape.dim]
-            results.append(Value(kind.elem_type, (0, *sizes), roots=()))
-            continue
-        parts = _listed(parts, last)
-        if not parts[0].complete:
-            results.append(Value(parts[0].kind))
-            continue
-        if len(parts) == steps and not same_sizes(parts):
-            raise OnnxError(
-                f"{walk.path}: node {label}: result {output.name!r} has another size in each step; export the model "
-                "with steps of equal sizes"
-            )
-        result = Value(parts[0].kind, (steps, *parts[0].sizes))
-        number = walk.listed("Concat", f"{label}, {output.name}", (0.0, result.bytes, result.bytes), parts)
-        results.append(replace(result, owner=number))
-    return results
+def _stacked(value: Value, steps: int | None, axis: int = 0) -> Value:
+    """The results of all steps as one tensor, with a dimension of steps at the axis."""
+    if value.shape is None:
+        return Value(value.kind)
+    sizes = list(value.shape)
+    sizes.insert(axis if axis >= 0 else len(sizes) + 1 + axis, steps)
+    return Value(value.kind, tuple(sizes))
 
 
 def _without(value: Value, axis: int) -> Value:
     sizes = list(value.sizes)
     del sizes[axis]
-    return Value(
-        value.kind, tuple(sizes), owner=value.owner, of_input=value.of_input, roots=value.roots, after=value.after
-    )
+    return Value(value.kind, tuple(sizes), owner=value.owner, of_input=value.of_input, roots=value.roots)
 
 
-def _moved(value: Value, axis: int) -> Value:
-    if axis == 0 or value.shape is None:
-        return value
-    sizes = list(value.shape[1:])
-    sizes.insert(axis if axis > 0 else len(sizes) + 1 + axis, value.shape[0])
-    return replace(value, shape=tuple(sizes), strides=None)
+def _same_sizes(values: Sequence[Value]) -> bool:
+    return len({(value.kind, value.shape) for value in values}) == 1
+
+
+def _number(value: Value | None) -> int | None:
+    """The number in a tensor of one element, if it is known."""
+    if value is None or value.data is None or value.data.size != 1:
+        return None
+    return int(np.asarray(value.data).reshape(-1)[0])
 
 
 def _items(walk: Walk, value: Value | None, label: str) -> tuple[Value, ...]:
@@ -306,24 +187,24 @@ def _construct(walk: Walk, node: Any, inputs: Sequence[Value | None], label: str
 
 def _insert(walk: Walk, node: Any, inputs: Sequence[Value | None], label: str) -> list[Value]:
     items, new = list(_items(walk, inputs[0], label)), inputs[1] or Value()
-    place = index_of(inputs[2]) if len(inputs) > 2 else None
+    place = _number(inputs[2]) if len(inputs) > 2 else None
     items.insert(len(items) if place is None else place, new)
     return [Value(items=tuple(items))]
 
 
 def _erase(walk: Walk, node: Any, inputs: Sequence[Value | None], label: str) -> list[Value]:
     items = list(_items(walk, inputs[0], label))
-    place = index_of(inputs[1]) if len(inputs) > 1 else None
+    place = _number(inputs[1]) if len(inputs) > 1 else None
     if items:
         del items[-1 if place is None or not -len(items) <= place < len(items) else place]
     return [Value(items=tuple(items))]
 
 
 def _at(walk: Walk, node: Any, inputs: Sequence[Value | None], label: str) -> list[Value]:
-    items, place = _items(walk, inputs[0], label), index_of(inputs[1])
+    items, place = _items(walk, inputs[0], label), _number(inputs[1])
     if place is not None and -len(items) <= place < len(items):
         return [items[place]]
-    if not items or not same_sizes(items):
+    if not items or not _same_sizes(items):
         raise OnnxError(
             f"{walk.path}: node {label}: data decide which tensor of its sequence it takes, and they differ in size; "
             "export the model with tensors of one size"
@@ -389,7 +270,7 @@ def _empty(walk: Walk, node: Any, inputs: Sequence[Value | None], label: str) ->
     return [Value(items=())]
 
 
-_CONTROL = {"If": _if, "Loop": _loop, "Scan": _scan, "SequenceMap": _map}
+_CONTROL = {"If": _if, "Loop": _loop, "Scan": _scan}
 _SEQUENCES = {
     "SequenceConstruct": _construct,
     "SequenceEmpty": _empty,

@@ -83,7 +83,7 @@ def read_with_names(
         )
     listing = walk.listing
     flops, read, written, weight_bytes = np.array(listing.costs, np.float64).reshape(-1, 4).T
-    pairs = np.array(listing.edges + listing.waits, np.int64).reshape(-1, 2)
+    pairs = np.array(listing.edges, np.int64).reshape(-1, 2)
     operations = Operations(listing.kinds, flops, read, written, weight_bytes, labels=listing.labels)
     try:
         read_inputs = [(number, name, scope[name].bytes) for number, name in listing.inputs]

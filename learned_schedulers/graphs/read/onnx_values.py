@@ -85,7 +85,6 @@ class Value:
     roots: tuple[tuple[str, int], ...] | None = None
     stored: int | None = None
     items: tuple[Value, ...] | None = None  # a sequence
-    after: tuple[int, ...] = ()  # operations that decide whether it is this one; its readers wait for them, too
     strides: tuple[int, ...] | None = None
 
     @property

@@ -8,13 +8,10 @@ belongs to the operation whose result it passes on. Control flow and sequences: 
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NoReturn
-
-import numpy as np
+from typing import Any, NamedTuple, NoReturn
 
 from learned_schedulers.graphs.read.onnx_costs import Call, cost_of, full_name
 from learned_schedulers.graphs.read.onnx_model import (
@@ -41,13 +38,25 @@ MOST_OPERATIONS = 1_000_000
 ODD = (IndexError, KeyError, ValueError, TypeError, AttributeError)  # what inputs and attributes that do not fit raise
 
 Scope = MutableMapping[str, Value]
-Control = Callable[["Walk", Any, Scope, str], bool]  # of a node in a scope, with its label; False: it is none
+
+
+class Body(NamedTuple):
+    """What subgraphs compute and move in all their runs, and their results."""
+
+    flops: float
+    moved: int  # bytes read and written
+    around: list[Value]  # that they read; operations of their own among them count as none
+    results: list[Value]
+
+
+Control = Callable[["Walk", Any, Scope, str], "list[Value] | Body | None"]  # of a node in a scope, with its label
 
 
 @dataclass
 class Listing:
     """The operations that a walk lists, in program order."""
 
+    first: int = 0  # number of the first operation; those of a subgraph come behind the ones around it
     kinds: list[str] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
     costs: list[tuple[float, int, int, int]] = field(default_factory=list)  # FLOPs; bytes read, written, kept
@@ -55,7 +64,6 @@ class Listing:
     unpriced: list[str] = field(default_factory=list)
     reads: list[tuple[int, str, int]] = field(default_factory=list)  # operation, constant, bytes
     calls: list[Call | None] = field(default_factory=list)  # None: the operation is no single operator
-    waits: list[tuple[int, int]] = field(default_factory=list)  # edges to what control flow lets run only then
     inputs: list[tuple[int, str]] = field(default_factory=list)  # operation, input of the model
     in_reads: set[str] = field(default_factory=set)
 
@@ -64,25 +72,9 @@ class Listing:
         total = 0
         for name, size in (root for value in values for root in value.roots or ()):
             total += 0 if name in self.in_reads else size
-            self.add_read(number, name, size)
+            self.in_reads.add(name)
+            self.reads.append((number, name, size))
         return total
-
-    def add_read(self, number: int, name: str, size: int) -> None:
-        self.in_reads.add(name)
-        self.reads.append((number, name, size))
-
-    def marks(self) -> tuple[int, ...]:
-        return tuple(len(part) for part in self._parts())
-
-    def cut(self, marks: Iterable[int]) -> None:
-        """Forget what was listed behind these marks."""
-        for part, mark in zip(self._parts(), marks, strict=True):
-            del part[mark:]
-        self.in_reads = {name for _, name, _ in self.reads}
-
-    def _parts(self) -> tuple[list[Any], ...]:
-        of_each = (self.kinds, self.labels, self.costs, self.edges)
-        return *of_each, self.unpriced, self.reads, self.calls, self.waits, self.inputs
 
 
 class Walk:
@@ -91,14 +83,13 @@ class Walk:
     def __init__(
         self, path: Path, sizes: Sizes, opsets: Mapping[str, int], control: Control, views: bool = False
     ) -> None:
-        """control: of nodes with subgraphs or sequences, to which the walk is given (onnx_control.py).
+        """control: the results of a node of sequences, the body of one with subgraphs, or None (onnx_control.py).
 
         views: results that share their input's memory cost nothing (onnx_views.py); otherwise they are copies.
         """
         self.path, self.sizes, self.opsets, self._control, self._views = path, sizes, opsets, control, views
         self.listing = Listing()
         self.notes: dict[str, None] = {}  # what was assumed
-        self.waits: tuple[int, ...] = ()  # operations that decide whether the walked graph runs
         self._missing: dict[str, tuple[str, str]] = {}  # tensors whose sizes the user has to give: why, and how
 
     def graph(self, graph: Any, scope: Scope, place: str = "") -> list[Value]:
@@ -141,14 +132,15 @@ class Walk:
 
     def node(self, node: Any, scope: Scope, hints: Mapping[str, Value], read_by: set[str], label: str) -> None:
         """Give the node's outputs to the scope, and list its operations."""
-        if self._control(self, node, scope, label):
-            return
         inputs = [scope[name] if name else None for name in node.input]
-        after = unique(number for value in parts_of(inputs) for number in value.after)
-        results = {
-            name: replace(value, after=after)
-            for name, value in self._results(node, inputs, scope, hints, label).items()
-        }
+        outcome = self._control(self, node, scope, label)
+        if isinstance(outcome, Body):
+            self._as_one(node, inputs, outcome, scope, hints, read_by, label)
+            return
+        if outcome is not None:
+            scope.update({name: value for name, value in zip(node.output, outcome, strict=False) if name})
+            return
+        results = self._results(node, inputs, scope, hints, label)
         values = folded(node, scope, results, self.opsets)
         roots = self._roots(node, inputs, values is not None)
         outputs = [name for name in node.output if name]
@@ -191,7 +183,44 @@ class Walk:
         if node.op_type in _RECURRENT and inputs[0] is not None and inputs[0].strides is not None:
             inputs[0] = self.copied(node, inputs[0], replace(inputs[0], strides=None), f"{label}, its input")
         number = self.operation(node, inputs, [results[n] if n in read_by else None for n in node.output], label)
-        scope.update({name: replace(results[name], owner=number, after=()) for name in outputs})
+        scope.update({name: replace(results[name], owner=number) for name in outputs})
+
+    def body(self, graph: Any, scope: Scope, label: str, inputs: Mapping[str, Value]) -> Body:
+        """Walk a subgraph for a single run, which lists nothing. inputs: by name; scope: the tensors around it."""
+        around = self.listing
+        self.listing = inside = Listing(around.first + len(around.kinds))
+        try:
+            results = self.graph(graph, ChainMap(dict(inputs), scope), f"{label}/")
+        finally:
+            self.listing = around
+        around.unpriced += inside.unpriced
+        values = [Value(owner=source) for source, _ in inside.edges]
+        values += [Value(of_input=name) for _, name in inside.inputs]
+        values += [Value(roots=((name, size),)) for _, name, size in inside.reads]
+        flops = sum(cost[0] for cost in inside.costs)
+        return Body(flops, sum(cost[1] + cost[2] for cost in inside.costs), values, results)
+
+    def _as_one(
+        self,
+        node: Any,
+        inputs: Sequence[Value | None],
+        body: Body,
+        scope: Scope,
+        hints: Mapping[str, Value],
+        read_by: set[str],
+        label: str,
+    ) -> None:
+        """List a node with subgraphs as one operation: it writes its results, and reads what else its body moves."""
+        results: dict[str, Value] = {}
+        for name, value in zip(node.output, body.results, strict=False):
+            if name:
+                results[name] = self._by_user(name, merged(value, hints.get(name, Value())), inputs)
+            if name in read_by:
+                results[name] = self.check(node, name, results[name], label)
+        written = sum(value.bytes for name, value in results.items() if name in read_by)
+        cost = (body.flops, max(0, body.moved - written), written)
+        number = self.listed(str(node.op_type), label, cost, body.around)
+        scope.update({name: owned_by(value, number) for name, value in results.items()})
 
     def _viewed(
         self, node: Any, inputs: Sequence[Value | None], results: dict[str, Value], scope: Scope, label: str
@@ -237,10 +266,9 @@ class Walk:
         call: Call | None = None,
     ) -> int:
         """List an operation of this cost; its number."""
-        number, values = len(self.listing.kinds), parts_of(inputs)
-        self.listing.edges += [(value.owner, number) for value in values if value.owner is not None]
-        sources = unique([*self.waits, *(source for value in values for source in value.after)])
-        self.listing.waits += [(source, number) for source in sources]
+        number, values = self.listing.first + len(self.listing.kinds), parts_of(inputs)
+        owners = [value.owner for value in values if value.owner is not None]
+        self.listing.edges += [(owner, number) for owner in owners if owner < number]  # others are within its body
         self.listing.inputs += [(number, value.of_input) for value in values if value.owner is None and value.of_input]
         kept_bytes = self.listing.read_constants(values, number)
         self.listing.kinds.append(kind)
@@ -248,15 +276,6 @@ class Walk:
         self.listing.costs.append((*cost, kept_bytes))
         self.listing.calls.append(call)
         return number
-
-    @contextmanager
-    def waiting(self, sources: Iterable[int]) -> Iterator[None]:
-        """All operations that are listed meanwhile wait for these."""
-        before, self.waits = self.waits, unique([*self.waits, *sources])
-        try:
-            yield
-        finally:
-            self.waits = before
 
     def check(self, node: Any, name: str, value: Value, label: str) -> Value:
         """The tensor, or one of any sizes, if its own are not known; then they are missing.
@@ -410,41 +429,13 @@ def parts_of(values: Iterable[Value | None]) -> list[Value]:
     return parts
 
 
-def unique(numbers: Iterable[int]) -> tuple[int, ...]:
-    """Each number once, in the same order."""
-    return tuple(dict.fromkeys(numbers))
-
-
-def deciding(values: Iterable[Value | None]) -> tuple[int, ...]:
-    """The operations that conditions or numbers of steps follow from; none if they are constants or inputs."""
-    parts = parts_of(values)
-    return unique(n for part in parts for n in (*([] if part.owner is None else [part.owner]), *part.after))
-
-
-def later(value: Value, sources: tuple[int, ...]) -> Value:
-    """A tensor or sequence that is there only after these operations."""
-    if value.items is not None:
-        return replace(value, items=tuple(later(item, sources) for item in value.items))
-    return replace(value, after=unique([*value.after, *sources]))
+def owned_by(value: Value, number: int) -> Value:
+    """A dense tensor of this type and these sizes, or a sequence of such, that the operation writes."""
+    items = None if value.items is None else tuple(owned_by(item, number) for item in value.items)
+    return Value(value.kind, value.shape, owner=number, items=items)
 
 
 def names_in(graph: Any) -> set[str]:
     """Names that a subgraph reads or passes on."""
     names = {name for node in graph.node for name in node.input} | {value.name for value in graph.output}
     return names.union(*(names_in(inner) for node in graph.node for inner in subgraphs(node)))
-
-
-def inner_scope(scope: Scope) -> Scope:
-    """A scope for a subgraph: it sees the tensors around it, and its own do not leave it."""
-    return ChainMap({}, *(scope.maps if isinstance(scope, ChainMap) else [scope]))
-
-
-def same_sizes(values: Sequence[Value]) -> bool:
-    return len({(value.kind, value.shape) for value in values}) == 1
-
-
-def index_of(value: Value | None) -> int | None:
-    """The number in a tensor of one element, if it is known."""
-    if value is None or value.data is None or value.data.size != 1:
-        return None
-    return int(np.asarray(value.data).reshape(-1)[0])

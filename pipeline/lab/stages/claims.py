@@ -46,12 +46,13 @@ def main(
     origins = [Provenance.read(folder / published.PROVENANCE) for folder in folders or []]
     states = {origin.experiment: kind(state(origin, tables_now, now.get(origin.experiment))) for origin in origins}
     merged = pd.concat([merged, _counted(for_people, states.values())])
+    gone = {origin.experiment: origin.frozen_methods for origin in origins}
     made_now = {name for frame in fresh for name in frame["experiment"]}
     states = {name: word for name, word in states.items() if name not in made_now}
     with replacing(metrics) as temporary:
         temporary.write_text(json.dumps(for_people, indent=1, sort_keys=True) + "\n")
     with replacing(out) as temporary:
-        temporary.write_text(tidy.csv(table(merged, declared(), states)))
+        temporary.write_text(tidy.csv(table(merged, declared(), states, gone)))
 
 
 def _counted(metrics: tidy.Metrics, states: Collection[str]) -> pd.DataFrame:

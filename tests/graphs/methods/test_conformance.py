@@ -40,8 +40,6 @@ VARIANTS: dict[str, MethodSettings] = {  # every method with each of its kinds o
     "gflownet": entry("graph", "gflownet"),
     "gflownet, drawn": entry("graph", "gflownet", told="drawn", strengths=3, sigma_unit="mean_run_time", sigma=0.1),
     "gflownet on the target": entry("graph", "gflownet", told="target", model="by_start"),
-    "gflownet, every step": entry("graph", "gflownet", model="every_step", most_operations=50),
-    "gflownet, every step by start": entry("graph", "gflownet", model="every_step_by_start", most_operations=50),
     "repaired": entry("graph", "repaired", of={"method": "heft"}),
     "decision_annealing": entry("graph", "decision_annealing", evaluations=100),
     "go": entry("graph", "go", evaluations=60),
@@ -49,15 +47,12 @@ VARIANTS: dict[str, MethodSettings] = {  # every method with each of its kinds o
     "go, from another network": entry("graph", "go", evaluations=60, model="whole_graph", learns=False),
     "go, from an expert": entry("graph", "go", evaluations=60, start="expert", tasks="priority"),
     "hdp": entry("graph", "hdp", evaluations=40, groups=8, width=16),
-    "node_by_node": entry("graph", "node_by_node", evaluations=40),
-    "doppler": entry("graph", "doppler", evaluations=40, imitations=2, width=8),
 }
 _NAMED = {variant.method for variant in VARIANTS.values()}
 VARIANTS |= {name: entry("graph", name) for name in methods() if name not in _NAMED}  # with their default settings
 SMALL_ONLY = {"cp_sat", "gflownet, every step", "gflownet, every step by start"}  # at most 50 operations
 POLICIES: dict[str | None, dict[str, str]] = {  # settings of the networks above, by their names
-    **{"gflownet": {}, "ppo": {}, "by_start": {"sequence": "by_start"}, "every_step": {"reads": "every_step"}},
-    "every_step_by_start": {"reads": "every_step", "sequence": "by_start"},
+    **{"gflownet": {}, "ppo": {}, "by_start": {"sequence": "by_start"}},
 }
 FOLDER = TemporaryDirectory()
 PROPOSALS = 150
@@ -195,7 +190,7 @@ def test_what_is_kept_fits_the_memory(variant: str) -> None:
 
 REFUSING = [
     *("round_robin", "contiguous", "metis", "one_device", "expert", "repaired"),
-    *("decision_annealing", "go", "go, separate", "hdp", "node_by_node", "doppler"),
+    *("decision_annealing", "go", "go, separate", "hdp"),
 ]
 
 

@@ -9,12 +9,13 @@ import numpy as np
 import torch
 
 from learned_schedulers.graphs.environment.batched import Environment
+from learned_schedulers.graphs.models import fused
 from learned_schedulers.graphs.models.conditions import Strengths, condition
 from learned_schedulers.graphs.models.policy import Policy, make
 from learned_schedulers.graphs.models.policy_settings import Policy as Settings
-from learned_schedulers.graphs.models.rollout import schedules
 from learned_schedulers.graphs.models.topoformer import graph_view
 from learned_schedulers.graphs.problems.problem import Problem, Transfers
+from tests.graphs.models.observer import Observer
 from tests.graphs.problems import drawn
 
 SETTINGS = Settings(
@@ -73,7 +74,7 @@ def steps(policy: Policy, problem: Problem, seed: int, strengths: Strengths = TO
     environment = Environment(moved, 1, policy.settings.sequence)
     conditions, generator = condition(problem, SIGMA, strengths, 1), torch.Generator().manual_seed(seed)
     graph = policy.read(graph_view(problem))
-    order, placement = schedules(policy, graph, environment, torch.from_numpy(problem.tails), conditions, generator)
+    order, placement = fused.schedules(policy, graph, moved, environment, conditions, generator)
     return [(i, int(placement[0, i])) for i in order[0].tolist()]
 
 
@@ -85,11 +86,10 @@ def probabilities(
     n, m = len(problem), problem.devices
     environment = Environment(strengths.transferring(problem), n, policy.settings.sequence)
     conditions, graph = condition(problem, sigma, strengths, n), policy.read(graph_view(problem))
-    observe = policy.observer(environment, torch.from_numpy(problem.tails))
-    observation = observe()
+    observe = Observer(environment, torch.from_numpy(problem.tails))
     for operation, device in steps:
         environment.step(torch.full((n,), operation), torch.full((n,), device))
-        observation = observe()
+    observation = observe()
     context = policy.contexts(graph, observation)
     removals = policy.removals(graph, observation, 0, context, conditions)[0].masked_fill(
         ~observation.removable[0], -torch.inf

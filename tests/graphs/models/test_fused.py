@@ -1,4 +1,4 @@
-"""The compiled way of drawing schedules has the same observations and probabilities as the one in torch."""
+"""Drawing is compiled: it has the observations and probabilities of the oracle in torch (observer.py)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.environment.batched import Environment, Sequence
 from learned_schedulers.graphs.models import fused
 from learned_schedulers.graphs.models.conditions import Strengths, condition
-from learned_schedulers.graphs.models.observation import Observation, Observer
-from learned_schedulers.graphs.models.reads_once import ReadsOnce
+from learned_schedulers.graphs.models.observation import Observation
 from learned_schedulers.graphs.models.topoformer import graph_view
+from tests.graphs.models.observer import Observer
 from tests.graphs.models.small_policies import policy
 from tests.graphs.problems import drawn
 
@@ -36,7 +36,6 @@ def log_softmax(scores: np.ndarray) -> np.ndarray:
 def test_along_the_same_steps_it_sees_and_wants_the_same(sequence: Sequence, n: int, devices: int, hidden: int) -> None:
     problem, batch = drawn.problem(np.random.default_rng(n), n, devices), 5
     network = policy(n, sequence=sequence, hidden=hidden)
-    assert isinstance(network, ReadsOnce)
     graph, conditions = network.read(graph_view(problem)), condition(problem, 0.3, TOLD, batch)
     compiled_environment, torch_environment = (Environment(problem, batch, sequence) for _ in range(2))
     drawing, observe = (
@@ -79,7 +78,6 @@ def test_along_the_same_steps_it_sees_and_wants_the_same(sequence: Sequence, n: 
 def test_operations_are_drawn_as_probable_as_they_are() -> None:
     problem, batch = drawn.problem(np.random.default_rng(3), 12, 3, 0.1), 20_000
     network = policy(3)
-    assert isinstance(network, ReadsOnce)
     with torch.inference_mode():
         conditions, graph = condition(problem, 0.3, TOLD, batch), network.read(graph_view(problem))
         drawing = fused.Drawing(network, graph, problem, Environment(problem, batch), conditions)
@@ -95,7 +93,6 @@ def test_operations_are_drawn_as_probable_as_they_are() -> None:
 def test_schedules_cost_what_the_environment_says_and_repeat() -> None:
     problem, batch = drawn.problem(np.random.default_rng(5), 30, 3), 9
     network = policy(5)
-    assert isinstance(network, ReadsOnce)
 
     def schedules(seed: int) -> tuple[np.ndarray, np.ndarray]:
         environment = Environment(problem, batch)
@@ -120,7 +117,6 @@ def test_schedules_cost_what_the_environment_says_and_repeat() -> None:
 def test_its_trajectories_are_those_that_torch_observes(sequence: Sequence, n: int, hidden: int) -> None:
     problem, batch = drawn.problem(np.random.default_rng(n), n, 3), 6
     network = policy(n, sequence=sequence, hidden=hidden)
-    assert isinstance(network, ReadsOnce)
     generator, conditions = torch.Generator().manual_seed(n), condition(problem, 0.3, TOLD, batch)
     with torch.no_grad():
         graph = network.read(graph_view(problem))

@@ -1,4 +1,4 @@
-"""Both networks: probabilities depend on the state alone, sum to one, and are those by which schedules are drawn."""
+"""The network: probabilities depend on the state alone, sum to one, and are those by which schedules are drawn."""
 
 from __future__ import annotations
 
@@ -15,25 +15,24 @@ from hypothesis import strategies as st
 
 from learned_schedulers.graphs.environment.batched import Environment
 from learned_schedulers.graphs.methods.rules.listing import by_critical_path
-from learned_schedulers.graphs.models import ppo_loss
+from learned_schedulers.graphs.models import fused, ppo_loss
 from learned_schedulers.graphs.models.conditions import PLAIN, condition
 from learned_schedulers.graphs.models.flow_loss import log_partition_variance
 from learned_schedulers.graphs.models.policy import Policy, make
-from learned_schedulers.graphs.models.rollout import Trajectories, log_probabilities, schedules, trajectories
+from learned_schedulers.graphs.models.rollout import Trajectories, log_probabilities
 from learned_schedulers.graphs.models.topoformer import GraphView, graph_view
 from learned_schedulers.graphs.problems.problem import Problem
 from tests.graphs.models import small_policies
+from tests.graphs.models.observer import Observer
 from tests.graphs.models.small_policies import SIGMA, TOLD, Steps, policy, probabilities, problem, steps
 from tests.graphs.problems import drawn
 
 pytestmark = pytest.mark.slow
 
-READS = ("once", "every_step")
 SEQUENCES = ("any", "by_start")
 SEEDS = st.integers(0, 2**32 - 1)
 CLOSE = {"atol": 1e-4, "rtol": 0}
 
-every_network = pytest.mark.parametrize("reads", READS)
 every_sequence = pytest.mark.parametrize("sequence", SEQUENCES)
 
 
@@ -41,20 +40,20 @@ def drawn_trajectories(
     network: Policy, job: Problem, batch: int, seed: int
 ) -> tuple[Trajectories, GraphView, torch.Tensor]:
     """Trajectories, the view of the graph, and the conditions, (B, N_CONDITIONS)."""
-    environment = Environment(TOLD.transferring(job), batch, network.settings.sequence)
+    moved = TOLD.transferring(job)
+    environment = Environment(moved, batch, network.settings.sequence)
     conditions, view = condition(job, SIGMA, TOLD, batch), graph_view(job)
     with torch.no_grad():
         graph = network.read(view)
-    tails, generator = torch.from_numpy(job.tails), torch.Generator().manual_seed(seed)
-    return trajectories(network, graph, environment, tails, conditions, generator), view, conditions
+    generator = torch.Generator().manual_seed(seed)
+    return fused.trajectories(network, graph, moved, environment, conditions, generator), view, conditions
 
 
 @every_sequence
-@every_network
 @given(SEEDS, st.integers(1, 8), st.integers(1, 4))
 @settings(max_examples=10)
-def test_probabilities_of_a_state_sum_to_one(reads: str, sequence: str, seed: int, n: int, devices: int) -> None:
-    network, job = policy(reads=reads, sequence=sequence), problem(seed, n, devices)
+def test_probabilities_of_a_state_sum_to_one(sequence: str, seed: int, n: int, devices: int) -> None:
+    network, job = policy(sequence=sequence), problem(seed, n, devices)
     route = steps(network, job, seed)
     half = route[: seed % n]
     current, last = probabilities(network, job, half), probabilities(network, job, route)
@@ -71,10 +70,9 @@ def devices_of(route: Steps) -> int:
     return len({device for _, device in route})
 
 
-@every_network
-def test_these_networks_prefer_something(reads: str) -> None:
+def test_these_networks_prefer_something() -> None:
     """Otherwise the equalities in the tests below would hold for everything."""
-    network, job, route = policy(reads=reads), problem(0, 8, density=0.0), [(0, 0), (1, 1), (2, 2), (3, 0)]
+    network, job, route = policy(), problem(0, 8, density=0.0), [(0, 0), (1, 1), (2, 2), (3, 0)]
     current = probabilities(network, job, route)
     assert current.forward.max() > 1.5 * current.forward[current.forward > 0].min() and (current.backward > 0).all()
     assert current.backward.max() > 1.1 * current.backward.min()
@@ -88,12 +86,11 @@ def test_these_networks_prefer_something(reads: str) -> None:
         )
 
 
-@every_network
 @given(SEEDS, st.integers(4, 8), st.integers(2, 4))
 @settings(max_examples=15, suppress_health_check=[HealthCheck.filter_too_much])
-def test_devices_have_no_names(reads: str, seed: int, n: int, devices: int) -> None:
+def test_devices_have_no_names(seed: int, n: int, devices: int) -> None:
     """The same state by a route on which its devices get their first operations in another sequence."""
-    network, job = policy(reads=reads), problem(seed, n, devices)
+    network, job = policy(), problem(seed, n, devices)
     route = steps(network, job, seed)[: 3 + seed % (n - 2)]
     other_route, name = elsewhere(job, route, np.random.default_rng(seed))
     assume(name != sorted(name))
@@ -123,11 +120,10 @@ def parents_of(job: Problem, operation: int) -> set[int]:
     return set(job.parents.targets[offsets[operation] : offsets[operation + 1]].tolist())
 
 
-@every_network
 @given(SEEDS, st.integers(2, 9))
 @settings(max_examples=15)
-def test_another_numbering_permutes_the_probabilities(reads: str, seed: int, n: int) -> None:
-    network, job = policy(reads=reads), problem(seed, n)
+def test_another_numbering_permutes_the_probabilities(seed: int, n: int) -> None:
+    network, job = policy(), problem(seed, n)
     order = drawn.schedules(job, np.random.default_rng(seed), 1)[0][0]
     number = np.argsort(order)
     route = steps(network, job, seed)[: seed % n]
@@ -138,11 +134,10 @@ def test_another_numbering_permutes_the_probabilities(reads: str, seed: int, n: 
 
 
 @every_sequence
-@every_network
 @given(SEEDS, st.integers(1, 9))
 @settings(max_examples=10)
-def test_another_unit_of_time_changes_nothing(reads: str, sequence: str, seed: int, n: int) -> None:
-    network, job = policy(reads=reads, sequence=sequence), problem(seed, n)
+def test_another_unit_of_time_changes_nothing(sequence: str, seed: int, n: int) -> None:
+    network, job = policy(sequence=sequence), problem(seed, n)
     scaled = replace(job, seconds=1000 * job.seconds)
     route = steps(network, job, seed)[: seed % (n + 1)]
     first, second = probabilities(network, job, route), probabilities(network, scaled, route)
@@ -169,10 +164,9 @@ def test_before_training_the_first_operation_is_that_of_list_scheduling(sequence
 
 
 @every_sequence
-@every_network
-def test_log_probabilities_are_those_of_every_step_by_itself(reads: str, sequence: str) -> None:
+def test_log_probabilities_are_those_of_every_step_by_itself(sequence: str) -> None:
     """Forwards, backwards and the entropy, compared with the states of each trajectory one by one."""
-    network, job = policy(reads=reads, sequence=sequence), problem(3, 5)
+    network, job = policy(sequence=sequence), problem(3, 5)
     rollouts, view, conditions = drawn_trajectories(network, job, 4, seed=1)
     with torch.no_grad():
         logs = log_probabilities(network, network.read(view), rollouts, conditions)
@@ -188,9 +182,8 @@ def test_log_probabilities_are_those_of_every_step_by_itself(reads: str, sequenc
             assert float(logs.entropy[step, b]) == pytest.approx(entropy, abs=1e-4)
 
 
-@every_network
-def test_uniform_backward_probabilities_count_what_can_be_removed(reads: str) -> None:
-    network, job = policy(reads=reads, backward="uniform"), problem(3, 6, density=0.1)
+def test_uniform_backward_probabilities_count_what_can_be_removed() -> None:
+    network, job = policy(backward="uniform"), problem(3, 6, density=0.1)
     rollouts, view, conditions = drawn_trajectories(network, job, 4, seed=1)
     with torch.no_grad():
         backward = log_probabilities(network, network.read(view), rollouts, conditions).backward.exp()
@@ -203,10 +196,9 @@ def test_uniform_backward_probabilities_count_what_can_be_removed(reads: str) ->
 
 
 @every_sequence
-@every_network
-def test_schedules_are_drawn_as_often_as_their_probabilities_say(reads: str, sequence: str) -> None:
+def test_schedules_are_drawn_as_often_as_their_probabilities_say(sequence: str) -> None:
     """6,000 draws of a graph of three operations: every trajectory within four and a half deviations."""
-    network, job, draws = policy(1, reads=reads, sequence=sequence), problem(5, 3, 2, density=0.0), 6000
+    network, job, draws = policy(1, sequence=sequence), problem(5, 3, 2, density=0.0), 6000
     rollouts, view, conditions = drawn_trajectories(network, job, draws, seed=2)
     with torch.no_grad():
         logs = (
@@ -221,25 +213,25 @@ def test_schedules_are_drawn_as_often_as_their_probabilities_say(reads: str, seq
         assert abs(count - draws * p) < 4.5 * np.sqrt(draws * p * (1 - p)) + 1
 
 
-@every_network
-def test_drawing_alone_gives_the_same_schedules(reads: str) -> None:
-    network, job = policy(reads=reads), problem(4, 9)
+def test_drawing_alone_gives_the_same_schedules() -> None:
+    network, job = policy(), problem(4, 9)
     rollouts, view, conditions = drawn_trajectories(network, job, 5, seed=6)
-    environment, generator = Environment(TOLD.transferring(job), 5), torch.Generator().manual_seed(6)
-    graph = network.read(view)
-    orders, placements = schedules(network, graph, environment, torch.from_numpy(job.tails), conditions, generator)
+    moved, generator = TOLD.transferring(job), torch.Generator().manual_seed(6)
+    environment = Environment(moved, 5)
+    with torch.no_grad():
+        graph = network.read(view)
+    orders, placements = fused.schedules(network, graph, moved, environment, conditions, generator)
     assert torch.equal(orders, rollouts.orders) and torch.equal(placements, rollouts.placements)
 
 
 @every_sequence
-@every_network
-def test_joined_observations_are_the_separate_ones(reads: str, sequence: str) -> None:
-    network, job, batch = policy(reads=reads, sequence=sequence), problem(7, 8), 3
+def test_joined_observations_are_the_separate_ones(sequence: str) -> None:
+    network, job, batch = policy(sequence=sequence), problem(7, 8), 3
     moved = TOLD.transferring(job)
     environment, conditions = Environment(moved, batch, sequence), condition(job, SIGMA, TOLD, batch)
     with torch.no_grad():
         graph = network.read(graph_view(job))
-        observe = network.observer(environment, torch.from_numpy(job.tails))
+        observe = Observer(environment, torch.from_numpy(job.tails))
         parts = [observe()]
         for step in range(8):  # the first allowed device; the last allowed operation, or in one schedule the first
             first, last = (
@@ -284,14 +276,11 @@ def learning(network: Policy, loss: torch.Tensor) -> set[str]:
     return {name for name, gradient in most.items() if gradient > 1e-5 * max(most.values())}
 
 
-@every_network
 @pytest.mark.parametrize(
     "change", [{}, {"backward": "uniform"}, {"sequence": "by_start"}, {"start": "nothing"}], ids=str
 )
-def test_the_flow_teaches_all_but_the_value_and_a_backward_part_that_is_not_asked(
-    reads: str, change: dict[str, str]
-) -> None:
-    network, job = policy(reads=reads, **change), problem(2, 8, density=0.1)
+def test_the_flow_teaches_all_but_the_value_and_a_backward_part_that_is_not_asked(change: dict[str, str]) -> None:
+    network, job = policy(**change), problem(2, 8, density=0.1)
     rollouts, view, conditions = drawn_trajectories(network, job, 16, seed=3)
     logs = log_probabilities(network, network.read(view), rollouts, conditions)
     log_rewards = torch.randn(16, generator=torch.Generator().manual_seed(0))
@@ -303,9 +292,8 @@ def test_the_flow_teaches_all_but_the_value_and_a_backward_part_that_is_not_aske
     assert names - taught == idle
 
 
-@every_network
-def test_ppo_teaches_all_but_the_backward_part(reads: str) -> None:
-    network, job = policy(reads=reads, objective="ppo"), problem(2, 8, density=0.1)
+def test_ppo_teaches_all_but_the_backward_part() -> None:
+    network, job = policy(objective="ppo"), problem(2, 8, density=0.1)
     rollouts, view, conditions = drawn_trajectories(network, job, 16, seed=3)
     speedups = torch.randn(16, generator=torch.Generator().manual_seed(0))
     taught = learning(network, next(ppo_loss.losses(network, view, rollouts, conditions, speedups, 0.01)))
@@ -313,9 +301,8 @@ def test_ppo_teaches_all_but_the_backward_part(reads: str) -> None:
     assert names - taught == {name for name in names if SHIFT.match(name) or REMOVED.match(name)}
 
 
-@every_network
-def test_everything_is_float32(reads: str, tmp_path: Path) -> None:
-    network, job = policy(reads=reads), problem(1, 6)
+def test_everything_is_float32(tmp_path: Path) -> None:
+    network, job = policy(), problem(1, 6)
     assert {weight.dtype for weight in network.state_dict().values()} == {torch.float32}
     rollouts, view, conditions = drawn_trajectories(network, job, 4, seed=3)
     logs = log_probabilities(network, network.read(view), rollouts, conditions)

@@ -129,28 +129,6 @@ def onnx_graph(folder: Path, nodes: list[onnx.NodeProto], outputs: list[str]) ->
     return read_with_names(folder / "g.onnx")
 
 
-def loop(count: int) -> list[onnx.NodeProto]:
-    body = helper.make_graph(
-        [helper.make_node("Identity", ["go"], ["again"]), helper.make_node("MatMul", ["s", "w"], ["t"])],
-        "body",
-        [
-            helper.make_tensor_value_info("i", TensorProto.INT64, []),
-            helper.make_tensor_value_info("go", TensorProto.BOOL, []),
-            helper.make_tensor_value_info("s", TensorProto.FLOAT, [WIDTH, WIDTH]),
-        ],
-        [
-            helper.make_tensor_value_info("again", TensorProto.BOOL, []),
-            helper.make_tensor_value_info("t", TensorProto.FLOAT, [WIDTH, WIDTH]),
-        ],
-    )
-    steps = onnx.numpy_helper.from_array(np.array(count, np.int64))
-    return [
-        helper.make_node("Constant", [], ["steps"], value=steps),
-        helper.make_node("MatMul", ["x", "w"], ["a"]),
-        helper.make_node("Loop", ["steps", "", "a"], ["y"], body=body),
-    ]
-
-
 def test_inputs_of_a_file_count_at_their_first_reader_also_through_views_and_groups(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("Transpose", ["x"], ["t"], perm=[1, 0]),
@@ -180,8 +158,6 @@ def test_inputs_of_a_file_count_at_their_first_reader_also_through_views_and_gro
             ],
             2,
         ),
-        (loop(3), 3),
-        (loop(1_000_000), 1),
     ],
 )
 def test_a_constant_of_several_nodes_is_shared(nodes: list[onnx.NodeProto], reads: int, tmp_path: Path) -> None:

@@ -165,54 +165,6 @@ def test_what_cannot_be_known_names_operator_and_remedies_that_work(tmp_path: Pa
     assert read_with_names(path, dimensions={"r": 9}).graph.bytes_written[-1] == 36
 
 
-def body(nodes: Sequence[onnx.NodeProto], inputs: Sequence[tuple], outputs: Sequence[tuple]) -> onnx.GraphProto:
-    return helper.make_graph(
-        nodes,
-        "body",
-        [helper.make_tensor_value_info(*value) for value in inputs],
-        [helper.make_tensor_value_info(*value) for value in outputs],
-    )
-
-
-def test_a_branch_is_chosen_by_a_known_condition_otherwise_the_dearer_is_taken(tmp_path: Path) -> None:
-    cheap = body([N("Relu", ["x"], ["a"])], [], [("a", FLOAT, None)])
-    dear = body([N("Transpose", ["x"], ["t"]), N("MatMul", ["x", "t"], ["b"])], [], [("b", FLOAT, None)])
-    choice = N("If", ["c"], ["y"], then_branch=cheap, else_branch=dear)
-    shape = [N("Size", ["x"], ["s"]), N("Greater", ["s", "zero"], ["c"]), choice]
-    chosen = read_with_names(written(tmp_path, shape, {"x": [4, 4]}, constants=CONSTANTS))
-    assert chosen.graph.kinds == ("Relu",) and chosen.notes == ()
-    data = [N("ReduceMax", ["x"], ["m"], keepdims=0), N("Cast", ["m"], ["c"], to=BOOL), choice]
-    dearer = read_with_names(written(tmp_path, data, {"x": [4, 4]}))
-    assert dearer.graph.kinds[-2:] == ("Transpose", "MatMul") and "else_branch" in dearer.notes[0]
-
-
-UNFIT = {  # branches that fail for a matrix of 4 x 6, as shapes of inputs show
-    "rank of a recurrent layer": [N("LSTM", ["x", "w", "r"], ["", "b"], hidden_size=2)],
-    "a product": [N("MatMul", ["x", "x"], ["b"])],
-    "a concatenation": [N("Transpose", ["x"], ["t"]), N("Concat", ["x", "t"], ["b"], axis=0)],
-    "a window": [N("Conv", ["x", "w"], ["b"])],
-}
-
-
-@pytest.mark.parametrize("name", UNFIT)
-@pytest.mark.parametrize("place", ["then_branch", "else_branch"])
-def test_a_branch_that_sizes_do_not_fit_is_not_the_one(name: str, place: str, tmp_path: Path) -> None:
-    other = {"then_branch": "else_branch", "else_branch": "then_branch"}[place]
-    unfit = body(UNFIT[name], [], [("b", FLOAT, None)])
-    branches = {place: unfit, other: body([N("Relu", ["x"], ["a"])], [], [("a", FLOAT, None)])}
-    weights = [
-        helper.make_tensor("w", FLOAT, [1, 8, 6], np.zeros(48)),
-        helper.make_tensor("r", FLOAT, [1, 8, 2], np.zeros(16)),
-    ]
-    choice = [N("ReduceMax", ["x"], ["m"], keepdims=0), N("Cast", ["m"], ["c"], to=BOOL)]
-    choice.append(N("If", ["c"], ["y"], **branches))
-    result = read_with_names(written(tmp_path, choice, {"x": [4, 6]}, constants=weights))
-    assert result.graph.kinds[-1] == "Relu" and f"the branch that these sizes fit, {other}" in result.notes[0]
-    choice[-1] = N("If", ["c"], ["y"], then_branch=unfit, else_branch=unfit)
-    with pytest.raises(OnnxError, match=r"If.*correct the model"):
-        read_with_names(written(tmp_path, choice, {"x": [4, 6]}, constants=weights))
-
-
 @pytest.mark.parametrize(
     ("attributes", "window", "bins"),
     [({}, [64], 33), ({"onesided": 1}, [64], 33), ({"onesided": 0}, [64], 64), ({}, [50], 26)],
@@ -231,57 +183,6 @@ def test_a_short_fourier_transform_has_half_of_the_bins_by_default(
     frames = (1000 - window[0]) // 10 + 1
     result = read_with_names(written(tmp_path, nodes, {"x": [2, 1000]}, constants=constants))
     assert result.graph.kinds[-1] == "MatMul" and result.graph.flops[-1] == 2 * 2 * frames * bins * 8
-
-
-def loop(steps: int, condition: bool) -> list[onnx.NodeProto]:
-    inner = body(
-        [N("MatMul", ["s", "s"], ["n"]), N("Identity", ["c"] if condition else ["d"], ["e"])]
-        + [N("Relu", ["n"], ["row"])],
-        [("i", INT64, []), ("c", BOOL, []), ("s", FLOAT, [4, 4])],
-        [("e", BOOL, []), ("n", FLOAT, [4, 4]), ("row", FLOAT, [4, 4])],
-    )
-    return [
-        N("Constant", [], ["m"], value=numbers("v", steps)),
-        N("ReduceMax", ["x"], ["top"], keepdims=0),
-        N("Cast", ["top"], ["d"], to=BOOL),
-        N("Loop", ["m", "", "x"], ["last", "y"], body=inner, name="again"),
-    ]
-
-
-@pytest.mark.parametrize("steps", [0, 3])
-def test_a_loop_is_unrolled(steps: int, tmp_path: Path) -> None:
-    result = read_with_names(written(tmp_path, loop(steps, True), {"x": [4, 4]}, ["y"]))
-    assert result.graph.kinds.count("MatMul") == steps
-    assert result.graph.flops.sum() == steps * (2 * 64 + 16) + 16 + 0 * (steps == 0)
-
-
-def test_a_long_loop_costs_as_its_steps(tmp_path: Path) -> None:
-    result = read_with_names(written(tmp_path, loop(100_000, True), {"x": [4, 4]}, ["y"]))
-    assert "Loop" in result.graph.kinds and len(result.graph) < 10
-    assert result.graph.flops.sum() == 100_000 * (2 * 64 + 16) + 16
-
-
-def test_a_loop_that_data_may_end_says_so(tmp_path: Path) -> None:
-    result = read_with_names(written(tmp_path, loop(3, False), {"x": [4, 4]}, ["y"]))
-    assert "may end by data and runs 3 steps" in result.notes[0]
-    with pytest.raises(OnnxError, match=r"data decide how many steps it has.*--size again=8"):
-        read_with_names(written(tmp_path, loop(2**63 - 1, False), {"x": [4, 4]}, ["y"]))
-    path = written(tmp_path, loop(2**63 - 1, False), {"x": [4, 4]}, ["y"])
-    assert read_with_names(path, dimensions={"again": 2}).graph.kinds.count("MatMul") == 2
-
-
-def test_scan(tmp_path: Path) -> None:
-    inner = body(
-        [N("Add", ["s", "r"], ["n"]), N("Relu", ["n"], ["row"])],
-        [("s", FLOAT, [16]), ("r", FLOAT, [16])],
-        [("n", FLOAT, [16]), ("row", FLOAT, [16])],
-    )
-    nodes = [
-        N("ReduceMax", ["x", "first"], ["s"], keepdims=0),
-        N("Scan", ["s", "x"], ["l", "y"], body=inner, num_scan_inputs=1),
-    ]
-    graph = read_with_names(written(tmp_path, nodes, {"x": [4, 16]}, ["y"], CONSTANTS)).graph
-    assert graph.kinds.count("Add") == 4 and graph.bytes_written[-1] == 4 * 4 * 16
 
 
 def test_functions_are_inlined_unless_they_never_end(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numba
 import numpy as np
@@ -12,10 +11,9 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from learned_schedulers.graphs.environment.batched import Environment
-from learned_schedulers.graphs.models import fused, rollout
+from learned_schedulers.graphs.models import fused
 from learned_schedulers.graphs.models.conditions import Strengths, condition
 from learned_schedulers.graphs.models.policy import Policy
-from learned_schedulers.graphs.models.reads_once import ReadsOnce
 from learned_schedulers.graphs.models.topoformer import graph_view
 from learned_schedulers.graphs.problems.problem import Problem
 
@@ -37,7 +35,7 @@ def sampled(
     schedules are the same on any number of threads.
     """
     first = problems[0][0]
-    n, tails = len(first), torch.from_numpy(first.tails.copy())
+    n = len(first)
     if not n:
         nothing = np.zeros((count, 0), np.int32)
         return nothing, nothing
@@ -50,7 +48,7 @@ def sampled(
     # BLAS has one number of threads for the process; OpenMP has one for each thread of Python.
     with threadpool_limits(1), ThreadPoolExecutor(numba.get_num_threads(), "sampling") as pool:
         with torch.inference_mode():
-            graph: Any = policy.read(graph_view(first))
+            graph = policy.read(graph_view(first))
 
         def draw_part(
             problem: Problem, strengths: Strengths, size: int, seed: int
@@ -59,9 +57,7 @@ def sampled(
                 generator = torch.Generator().manual_seed(seed)
                 environment = Environment(problem, size, policy.settings.sequence)
                 conditions = condition(problem, sigma, strengths, size)
-                if isinstance(policy, ReadsOnce):
-                    return fused.schedules(policy, graph, problem, environment, conditions, generator)
-                return rollout.schedules(policy, graph, environment, tails, conditions, generator)
+                return fused.schedules(policy, graph, problem, environment, conditions, generator)
 
         schedules = list(pool.map(draw_part, *zip(*parts, strict=True)))
     orders, placements = (torch.cat(part).numpy().astype(np.int32) for part in zip(*schedules, strict=True))
