@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
-from pydantic import Field
 
 from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.method_settings import Gflownet as Settings
@@ -22,8 +20,6 @@ from learned_schedulers.graphs.methods.rules.sampling import sampled
 from learned_schedulers.graphs.models.conditions import PLAIN, Strengths, draw_strengths_between, temperature
 from learned_schedulers.graphs.models.policy import load
 from learned_schedulers.graphs.problems.problem import Problem
-
-Strength = Annotated[float, Field(gt=0)]
 
 
 class GFlowNet:
