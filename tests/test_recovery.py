@@ -67,9 +67,9 @@ def test_while_snakemake_writes_dvc_does_not_and_the_other_way_round(folder: Pat
     with dvc_writes(folder / "docs"):  # not ours
         pass
     program = "from pipeline.lab.recovery import lock_dvc_out; lock_dvc_out()"
-    here = {**os.environ, "PYTHONPATH": str(ROOT)}
-    assert b"is busy" in subprocess.run([sys.executable, "-c", program], capture_output=True, env=here).stderr
-    subprocess.run([sys.executable, "-c", program], check=True, env=here | {"DVC_STAGE": "dags"})  # DVC runs it
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    assert b"is busy" in subprocess.run([sys.executable, "-c", program], capture_output=True, env=environment).stderr
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment | {"DVC_STAGE": "dags"})  # DVC runs it
 
 
 def dvc_writes(path: Path) -> AbstractContextManager[None]:

@@ -315,7 +315,8 @@ def test_check_names_block_pair_and_reason(tmp_path: Path) -> None:
 
     def file(name: str, *instructions: str) -> Path:
         path = tmp_path / name
-        path.write_text("\n".join(["\t.text", "f:", *instructions, "\tret", ""]))
+        head = ['\t.file "f.c"', "\t.text", "\t.type f, @function", "f:"]
+        path.write_text("\n".join([*head, *instructions, "\tret", "\t.size f, .-f", ""]))
         return path
 
     before = file("before.s", load, sum_, move)
@@ -323,7 +324,7 @@ def test_check_names_block_pair_and_reason(tmp_path: Path) -> None:
     assert legal.exit_code == 0 and "1 legal orders" in legal.stdout
     illegal = typed("check", before, file("illegal.s", sum_, load, move))
     assert illegal.exit_code == 1
-    assert "lines 3-5: instruction 0 must stay before 1, because RAW through rax" in illegal.stdout
+    assert "lines 5-7: instruction 0 must stay before 1, because RAW through rax" in illegal.stdout
     other = typed("check", before, file("other.s", load, move, move))
     assert other.exit_code == 1 and "is gone" in other.stdout
 
