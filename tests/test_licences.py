@@ -13,7 +13,23 @@ from pipeline.lab.config.files import read
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "docs/licences.md").read_text()
 # Texts that people wrote for this repository. Whatever else is committed is data, also of a suffix that is new.
-WRITTEN = (".py", ".md", ".rst", ".j2", ".yaml", ".toml", ".smk", ".sh", ".js", ".css", ".awk", ".lua", ".c", ".cpp", ".typed")
+WRITTEN = (
+    ".py",
+    ".md",
+    ".rst",
+    ".j2",
+    ".yaml",
+    ".toml",
+    ".smk",
+    ".sh",
+    ".js",
+    ".css",
+    ".awk",
+    ".lua",
+    ".c",
+    ".cpp",
+    ".typed",
+)
 DATA = (".csv", ".json", ".npz", ".parquet", ".png", ".safetensors", ".so", ".svg")
 
 

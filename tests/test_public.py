@@ -29,7 +29,7 @@ def problem() -> Problem:
         (lambda: graphs.export_module("mine:Net", ["2,8"], True, optimizer="x"), "optimizer: Input should be 'sgd'"),
         (lambda: graphs.export_module(*["mine:Net"]), "inputs: Missing required argument; training: Missing"),
         (lambda: graphs.on_devices(problem(), 2), "source: .* instance of Source"),
-        (lambda: graphs.trials(problem(), 0, by="x"), "by: Input should be 'classical', 'gflownet' or 'go'"),
+        (lambda: graphs.trials(problem(), 0, by="x"), "by: Input should be 'classical'"),
         (lambda: graphs.timeline(problem(), [0, 1], [0, 0]), "order: .* instance of ndarray; placement: .* ndarray"),
         (lambda: graphs.PlacedModule(len, (), np.zeros(1, int), ["cpu"]), "__init__ does not .* module: .* Module"),
         (lambda: graphs.PlacedModule.of_split(len, (), {}, []), "of_split does not take"),

@@ -41,7 +41,7 @@ def main(
         ),
     ] = None,
     device: Annotated[
-        Literal["t4", "v100", "a100", "h100", "h200", "cpu"],
+        Literal[DeviceName, "cpu"],
         typer.Option(
             help="Kind of the devices, which are all equal; a workload has its own times. cpu: cores of this machine, "
             "which share its memory; their rates are measured first, in seconds, so that two calls may differ."
@@ -94,7 +94,7 @@ def main(
         Path | None, typer.Option(help="JSON file to write: the schedule, for Perfetto (ui.perfetto.dev).")
     ] = None,
 ) -> None:
-    """Place and schedule your neural network on several devices by six classical methods, a GFlowNet or GO.
+    """Place and schedule your neural network on several devices, by classical methods or a network (--by).
 
     The command prints each method's predicted makespan, compared with one device and with a lower bound. Then it prints
     the work of each device in the best schedule, and the memory that it needs. Run times of operations follow from the

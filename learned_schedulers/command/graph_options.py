@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from learned_schedulers.graphs.devices.settings import LINKS, Link
-from learned_schedulers.graphs.plans.best import By
+from learned_schedulers.graphs.plans.best import METHODS, By
 
 _ENDINGS = ("onnx", "json", "stg")  # of files
 
@@ -45,13 +45,14 @@ Costs = Annotated[
 ]
 Tf32 = Annotated[
     bool,
-    typer.Option("--tf32", help="Products of float32 at the rate of tf32, where the device has it (a100, h100, h200)."),
+    typer.Option("--tf32", help="Products of float32 at the rate of tf32, where the device has it."),
 ]
 Method = Annotated[
     By,
     typer.Option(
-        help="classical: the best of six classical methods; gflownet: the best of 1,000 schedules that a trained "
-        "network draws; go: a network that improves the best of six list schedules by up to 2,000 simulations."
+        help="The best schedule of these, classical with annealing after them: "
+        + "; ".join(f"{by}: {', '.join(methods)}" for by, methods in METHODS.items())
+        + "."
     ),
 ]
 Moves = Annotated[

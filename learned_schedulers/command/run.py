@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -29,7 +30,7 @@ def main(
     ],
     streams: Annotated[int, typer.Option(min=1, max=16, help="Number of streams that the plan may use.")] = 2,
     device: Annotated[
-        Literal["t4", "v100", "a100", "h100", "h200"] | None,
+        DeviceName | None,
         typer.Option(help="Kind of the GPU, whose data sheet gives the expected seconds. Default: by its name."),
     ] = None,
     input: options.Inputs = None,
@@ -104,11 +105,12 @@ def _kind_of_gpu(module: str, device: DeviceName | None) -> DeviceName:
         raise ValueError(f"{module}: torch sees no GPU here (torch.cuda.is_available()); `graph` plans without one")
     if device is not None:
         return device
-    words = torch.cuda.get_device_name().lower()
-    for kind in sorted(DEVICES, key=len, reverse=True):
+    name = torch.cuda.get_device_name()
+    words = re.split(r"\W", name.lower())  # an L40S is no L4
+    for kind in DEVICES:
         if kind in words:
             return kind
-    raise ValueError(f"{module}: the figures of a {words} are unknown; give --device a kind that is like it")
+    raise ValueError(f"{module}: the figures of a {name} are unknown; give --device a kind that is like it")
 
 
 def _on_streams(source: Source, device: DeviceName, streams: int, tf32: bool) -> Problem:

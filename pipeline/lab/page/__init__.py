@@ -1,9 +1,8 @@
-"""Numbers -> pages: a folder for each page, with the modules of its sections and their templates.
+"""Numbers -> pages: each chapter's page.md, in Markdown with calls of Jinja, rendered with the numbers that it names.
 
-Only the stage `report` calls it (and the `ship` stages for the model cards, `track` for the list of files). A table is
-a declaration (`tables.py`): the subject of a line, and for each column a heading and a query of table `results`. A
-section is a module with `section(evidence)`. It returns the values that its template shows, and under `figures` what is
-to be drawn. `build.py` lists the sections; before them, `opening.py` answers the page's question by the values of
-claims, and `anchors.py` marks the cells to which links to claims lead. `rendering.py` folds long tables and makes HTML,
-with `page.css` and `tables.js` in every page. `plots.py` has the style of the figures.
+Only the stage `report` calls it (and the `ship` stages for the model cards, `track` for the list of files). `pages.py`
+reads the head of a page, `calls.py` offers what its text may call: tables (`tables.py`: the subject of a line, and for
+each column a heading and a query of table `results`), claims with their intervals, pictures. `build.py` joins pages,
+`rendering.py` folds long tables and makes HTML, with `page.css` and `tables.js` in every page. `plots.py` has the style
+of the figures.
 """

@@ -1,7 +1,4 @@
-"""A module that runs by a split gives the module's own results, and moves every result to a device once.
-
-`tests/benchmarks/test_split_modules.py` compares modules of many kinds; here are the rules of calls and placements.
-"""
+"""A module that runs by a split gives the module's own results, and moves every result to a device once."""
 
 from __future__ import annotations
 

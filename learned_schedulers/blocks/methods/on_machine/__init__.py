@@ -1,1 +1,1 @@
-"""Code shared by schedulers that use the processor models of latency/; no schedulers themselves."""
+"""Code shared by schedulers that use the processor models of blocks/processors; no schedulers themselves."""
