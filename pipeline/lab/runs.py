@@ -93,15 +93,15 @@ def network(
     )
 
 
-def whole(experiment: str, settings: Settings, files: dict[str, list[Path]], hashes: dict[str, str]) -> Run:
-    """The run that carries an experiment's tables and its page. `hashes`: SHA-256 of every file of `files`."""
+def whole(experiment: str, settings: Settings, files: Mapping[Path, str]) -> Run:
+    """The run that carries an experiment's tables. `files`: each with its SHA-256."""
     return Run(
         name="tables",
         tags={"experiment": experiment, "kind": "tables"},
         parameters=_parameters({"experiment": experiment}, settings, None, ""),
         metrics={},
-        files=files,
-        hashes=hashes,
+        files={"tables": [*files]},
+        hashes={str(path): digest for path, digest in files.items()},
     )
 
 
@@ -116,6 +116,7 @@ def methods(experiment: str, settings: Settings, results: pd.DataFrame) -> list[
     for method, rows_of_method in rows.groupby("method"):
         place = {"experiment": experiment, "method": str(method)}
         key_metrics = _key_metrics(settings, rows_of_method)  # and the other metrics: one name for each number
+        values = rows_of_method["value"].to_dict()
         metrics = _metrics(rows_of_method.drop(list(key_metrics.values())), "target")
         mark = {"reference": "true"} if method in references else {}
         runs.append(
@@ -123,7 +124,7 @@ def methods(experiment: str, settings: Settings, results: pd.DataFrame) -> list[
                 name=_name(place) + (" (reference)" if mark else ""),
                 tags={**place, "kind": "method", **mark},
                 parameters=_parameters(place, settings, entries.get(str(method)), str(method)),
-                metrics=metrics | {name: float(rows_of_method["value"][row]) for name, row in key_metrics.items()},
+                metrics=metrics | {name: float(values[row]) for name, row in key_metrics.items()},
                 key_metrics=tuple(key_metrics)[:_COLUMNS],
             )
         )

@@ -11,7 +11,6 @@ import pytest
 from mlflow import MlflowClient
 
 from pipeline.lab import digests, places, provenance, published, rows, runs, tables
-from pipeline.lab.page.pages import files as page_files
 from pipeline.lab.shared_tables import HISTORY, RESULTS
 from pipeline.lab.stages import experiment_tags, run_store, track
 
@@ -20,7 +19,6 @@ pytestmark = pytest.mark.slow
 MODELS = {"popocs": {"learning_rate": 0.1}, "sinkhorn": {"learning_rate": 0.2}}
 METHODS = {"popocs_20": {"model": "popocs", "iterations": 20}, "gcc": {}}
 QUICK = {"task": "reproduction", "sets": ["test_5"], "models": MODELS, "methods": METHODS}
-PAGE = experiment_tags.page_of("quick").name
 GCC = "gcc (reference)"
 NAMES = [GCC, "popocs_20", "sinkhorn", "full/popocs/0", "full/sinkhorn/0", "tables"]
 IMITATION = {"task": "imitation", "models": {"pointer": {"encoder": {"kind": "attention"}}}, "methods": {}}
@@ -31,9 +29,6 @@ PROCESSORS = {"task": "processors", "methods": {"cp_sat": {"method": "cp_sat", "
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(provenance, "commit", lambda: ("c" * 40, False))
-    Path("reports").mkdir()
-    for name in page_files():
-        Path("reports", name).write_text(name)
     return tmp_path
 
 
@@ -81,7 +76,6 @@ def log(settings: dict, folders: list[Path] | None = None) -> bytes:
         results=sorted(root.glob("experiments/*/results.parquet")),
         history=sorted(root.glob("experiments/*/models/*/*/*/history.parquet")),
         weights=sorted(root.glob("experiments/*/models/*/*/*/weights.safetensors")),
-        reports=Path("reports"),
         folders=folders,
         data=sorted(root.glob("sets/*.parquet")),
     )
@@ -132,7 +126,7 @@ def test_fresh_runs_are_kept_or_superseded(work: Path) -> None:
     assert tags["dirty"] == "False" and tags["processor"]
     folder = work / "mlartifacts/quick"
     logged = {path.name for path in (folder / tables_run.info.run_id).rglob("*.*")}
-    assert logged == {"results.parquet", f"{PAGE}.html"}
+    assert logged == {"results.parquet"}
     assert {path.name for path in (folder / network.info.run_id).rglob("*.*")} == {"weights.safetensors"}
 
     assert log({"quick": QUICK}) == first and ids(everything("quick")) == ids(runs)
@@ -272,11 +266,11 @@ def test_trials_differ_in_their_parameters_and_tags_and_the_way_back_is_shown(
     monkeypatch.delenv("DVC_EXP_NAME")
     run_with(1)
     runs = [run for run in everything("quick") if run.info.run_name == "popocs_20"]
-    told = {
+    by_iterations = {
         run.data.params["judges.atom.iterations"]: (*map(run.data.tags.get, ("state", "trial", "changed")),)
         for run in runs
     }
-    assert told == {
+    assert by_iterations == {
         "1": ("current", None, None),
         **{n: ("superseded", f"trial-{n}", f"judges.atom.iterations={n}") for n in ("2", "3")},
     }

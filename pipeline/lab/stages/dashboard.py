@@ -56,7 +56,7 @@ def _announce(server: str, ids: dict[str, str]) -> None:
         print(f"  {name}: {address(server, ids[name])}")
     print("  any other: `Experiments`, then its name; the links in its description have the numbers as columns")
     print("A click on a method opens its picture, all its metrics, and its settings (`Parameters`).")
-    print("The row `tables` has the experiment's tables, and the page of the report (`Artifacts`).")
+    print("The row `tables` has the experiment's tables (`Artifacts`).")
 
 
 def _free(port: int) -> int:

@@ -62,8 +62,7 @@ def _description(experiment: str, items: list[runs.Run]) -> str:
     links.append(f"[earlier runs and trials]({address('.', ID, _EARLIER)})")
     paragraphs = [f"Tables: {', '.join(links)}.", f"**Runs**: {_RUNS}"]
     if page:
-        place = f"`reports/{page.name}.html`, and an artifact of `tables` in the experiment `{page.experiments[0]}`"
-        paragraphs = [page.question, *paragraphs, f"**Report**: {page.title}: {place}."]
+        paragraphs = [page.question, *paragraphs, f"**Report**: {page.title}: `reports/{page.name}.html`."]
     return "\n\n".join(paragraphs)
 
 

@@ -28,16 +28,15 @@ def main(
     results: options.SomeTables = None,
     history: options.SomeTables = None,
     weights: Annotated[list[Path] | None, typer.Option(help="Of the same trainings as the histories.")] = None,
-    reports: Annotated[Path | None, typer.Option(help="Folder of the report.")] = None,
     folders: options.Published = None,
     data: options.SomeTables = None,
 ) -> None:
     """Log experiments to MLflow, each as one there: those of `results`, freshly evaluated, then published ones.
 
     Numbers without an experiment of the parameters, or without today's code (frozen), are in the report alone.
-    An experiment has a run for each of its methods, the best first, and one that carries its tables and, if the
-    experiment is the first of a page of the report, that page; its trainings are folded up below that one. A run says
-    its settings, its sets, its trial by DVC and where its numbers come from; its time is that of the work.
+    An experiment has a run for each of its methods, the best first, and one that carries its tables; its trainings are
+    folded up below that one. A run says its settings, its sets, its trial by DVC and where its numbers come from; its
+    time is that of the work.
     Running it again changes nothing: a run with the same content stays. Where the content changed, the earlier run
     stays for comparison, tagged `state=superseded`, below the current one. `make dashboard` shows them. With
     `MLFLOW_TRACKING_URI` they are logged to a team's server (docs/team.md).
@@ -56,7 +55,7 @@ def main(
                 for file in sorted(history or [])
                 if places.place(file, "history")["experiment"] == experiment
             ),
-            _whole(experiment, chosen, [path], reports),
+            runs.whole(experiment, chosen, {path: digests.of_file(path)}),
         ]
         worked = _worked(path, f"*/{experiment}/**/*.tsv")
         by_experiment[experiment] = [replace(item, data=digest_of, worked=item.worked or worked) for item in items]
@@ -64,14 +63,14 @@ def main(
         if folder.name in by_experiment or "task" not in settings_now.get(folder.name, {}):
             continue
         loaded = published.load([folder])
-        table, origin = loaded.tables, loaded.provenance[folder.name]
-        recorded = {} if isinstance(origin.settings, str) else origin.settings
-        if not origin.frozen:
+        table, source = loaded.tables, loaded.provenance[folder.name]
+        recorded = {} if isinstance(source.settings, str) else source.settings
+        if not source.frozen:
             by_experiment[folder.name] = runs.published(
-                origin,
+                source,
                 settings_now[folder.name],
                 *(table["results"], table["history"], table["policy_trainings"]),
-                _whole(folder.name, recorded, sorted(folder.iterdir()), reports),
+                runs.whole(folder.name, recorded, {file: digests.of_file(file) for file in sorted(folder.iterdir())}),
             )
     if alike := [name for name, items in by_experiment.items() if runs.equal_parameters(items)]:
         raise ValueError(f"runs of {alike} have equal parameters: which settings differ would not be seen")
@@ -81,8 +80,8 @@ def main(
             origin = {"git_commit": commit, "dirty": str(dirty), "processor": provenance.machine().text()}
             origin |= _trial()
             # MLflow's first page shows the experiments that were tracked last: here the freshly evaluated ones.
-            fresh = [places.place(path, "results")["experiment"] for path in results or []]
-            order = [*experiment_tags.in_order(fresh), *experiment_tags.in_order({*by_experiment} - {*fresh})]
+            fresh = {places.place(path, "results")["experiment"] for path in results or []}
+            order = sorted(experiment_tags.in_order(by_experiment), key=lambda name: name not in fresh)
             for experiment in reversed(order):
                 items = by_experiment[experiment]
                 tags = experiment_tags.tags(experiment, items)
@@ -127,12 +126,3 @@ def _trained(
     run = runs.network(place, settings, history, results)
     worked = _worked(file, f"train*/{'/'.join(place.values())}.tsv")
     return replace(run, hashes=hashes, files={"weights": [file]}, worked=worked)
-
-
-def _whole(experiment: str, settings: dict[str, Any], files: list[Path], reports: Path | None) -> runs.Run:
-    """The run that carries the experiment's tables, `files`, and the page of the report that names it first."""
-    artifacts, page = {"tables": files}, experiment_tags.page_of(experiment)
-    if reports is not None and page is not None and page.experiments[0] == experiment:
-        artifacts["report"] = [reports / f"{page.name}.html"]  # its figures are in it
-    hashes = {str(path): digests.of_file(path) for paths in artifacts.values() for path in paths}
-    return runs.whole(experiment, settings, artifacts, hashes)
