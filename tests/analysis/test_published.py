@@ -71,7 +71,8 @@ def test_a_policy_is_a_run_with_its_curves_beside_those_of_the_methods(tmp_path:
     assert methods and files.name == "tables" and policy.name == "small/1" and policy.parameters["model.width"] == "8"
     assert ("development/best: down", 0.9, 10) in policy.curves
     assert "training/best: down" not in {name for name, *_ in policy.curves}
-    assert [(value, step) for name, value, step in policy.curves if name == "training/loss: down"] == [(2.0, 5), (1.0, 10)]
+    losses = [(value, step) for name, value, step in policy.curves if name == "training/loss: down"]
+    assert losses == [(2.0, 5), (1.0, 10)]
 
 
 def test_written_and_read(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ localStorage["mlflow.workflowType_v1"] ??= '"machine_learning"'
 localStorage["mlflow.assistant.fab.autoOpenedOnFirstLoad_v1"] ??= "true"
 </script><style>
 :has(> [data-testid="truncation-gradient"]) { max-height: none !important }
-[data-testid="truncation-gradient"], [data-testid="show-comment-toggle"] { display: none }
+[data-testid="truncation-gradient"] { display: none }
 </style>"""
 
 
