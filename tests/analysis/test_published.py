@@ -63,10 +63,11 @@ def test_a_policy_is_a_run_with_its_curves_beside_those_of_the_methods(tmp_path:
     *methods, policy, files = runs.published(  # type: ignore[call-arg]
         tables_read.provenance["tiny"], None, *tables_of, runs.whole("tiny", {}, {})
     )
-    assert methods and files.name == "tables" and policy.name == "small/1" and policy.parameters["width"] == "8"
-    assert ("development/best", 0.9, 10) in policy.curves
-    assert "training/best" not in {name for name, *_ in policy.curves}
-    assert [(value, step) for name, value, step in policy.curves if name == "training/loss"] == [(2.0, 5), (1.0, 10)]
+    assert methods and files.name == "tables" and policy.name == "small/1" and policy.parameters["model.width"] == "8"
+    assert ("development/best: down", 0.9, 10) in policy.curves
+    assert "training/best: down" not in {name for name, *_ in policy.curves}
+    losses = [(value, step) for name, value, step in policy.curves if name == "training/loss: down"]
+    assert losses == [(2.0, 5), (1.0, 10)]
 
 
 def test_written_and_read(tmp_path: Path) -> None:

@@ -52,11 +52,10 @@ class Store:
         assert self.experiment is not None
         self.experiment.name = name
 
-    def create_run(self, experiment_id: str, tags: dict[str, str], run_name: str) -> SimpleNamespace:
+    def create_run(self, experiment_id: str, began: int, tags: dict[str, str], run_name: str) -> SimpleNamespace:
         number = len(self.runs)
-        # Clocks of machines differ: a later run may say that it was started earlier.
         info = {"run_id": f"{number * 7919 % 1009:04}", "run_name": run_name, "status": "RUNNING"}
-        info |= {"start_time": number * 31 % 7, "lifecycle_stage": ACTIVE}
+        info |= {"start_time": began, "lifecycle_stage": ACTIVE}
         created = SimpleNamespace(info=SimpleNamespace(**info), data=SimpleNamespace(tags=dict(tags)))
         self.runs[created.info.run_id] = created
         return created
@@ -70,11 +69,17 @@ class Store:
     def log_batch(self, run_id: str, **content: object) -> None:
         self._active(run_id)
 
-    def set_terminated(self, run_id: str) -> None:
+    def log_inputs(self, run_id: str, **content: object) -> None:
+        self._active(run_id)
+
+    def set_terminated(self, run_id: str, end_time: int) -> None:
         self._active(run_id).info.status = "FINISHED"
 
     def set_tag(self, run_id: str, key: str, value: str) -> None:
         self._active(run_id).data.tags[key] = value
+
+    def delete_tag(self, run_id: str, key: str) -> None:
+        del self._active(run_id).data.tags[key]
 
     def delete_run(self, run_id: str) -> None:
         self.runs[run_id].info.lifecycle_stage = DELETED
@@ -136,6 +141,23 @@ def test_none_is_lost_none_is_double_and_tracking_again_changes_nothing(
     tracked(store, changed)
     assert shown(store, "current") == expected(changed)
     assert shown(store, "superseded") == expected(before) - expected(changed), "nothing that was logged is removed"
+    assert_earlier_ones_are_folded(store)
+
+    tracked(store, before)  # the way back
+    assert shown(store, "current") == expected(before)
+    assert shown(store, "superseded") == expected(changed) - expected(before)
+    assert_earlier_ones_are_folded(store)
+
+
+def assert_earlier_ones_are_folded(store: Store) -> None:
+    """Every superseded run lies below the current one of its name, trainings below `tables`, others nowhere."""
+    runs_now = [run for run in store.runs.values() if run.info.lifecycle_stage == ACTIVE]
+    current = {run.info.run_name: run.info.run_id for run in runs_now if run.data.tags["state"] == "current"}
+    for run in runs_now:
+        above = current["tables"] if run.data.tags["kind"] == "training" else None
+        if run.data.tags["state"] == "superseded":
+            above = current[run.info.run_name]
+        assert run.data.tags.get("mlflow.parentRunId") == above
 
 
 def test_the_runs_of_another_folder_stay_as_they_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -74,6 +74,13 @@ def settings_published(name):
     return chosen | {"methods": entries, "split": config["split"], "intervals": json.loads(INTERVALS)}
 
 
+def settings_tracked(name):
+    """As settings_published, with the judges and sets of blocks that are only named there."""
+    chosen = settings_published(name)
+    names = () if name in P.on_graphs else ("judges", "sets")
+    return chosen | {key: {each: config[key][each] for each in chosen[key]} for key in names}
+
+
 def settings_shown():
     """The parameters that pages show: an experiment that is neither evaluated nor published changes no page."""
     names = [name for name in P.experiments if name in (*P.report.all, *COMMITTED)]
@@ -203,16 +210,16 @@ rule report:
 rule track:
     input:
         src=src("track", *chapters.module_names("settings")),
-        files=rules.report.output.pages,
         results=[path("results", experiment=name) for name in P.report.all],
         history=[file for name in P.report.experiments for file in trainings(name, "history")],
         weights=[file for name in P.report.experiments for file in trainings(name, "weights")],
-        published=PUBLISHED,
+        published=[path("published", experiment=name) for name in COMMITTED if name in P.experiments],
+        data=unique(file for name in P.report.all for file in inputs_of(name) if Path(file).parent.name == "sets"),
     output:
         runs=path("tracked"),
     params:
         options=options,
-        settings=json.dumps({**json.loads(settings_now()), **{name: settings_published(name) for name in P.report.all}}, sort_keys=True),
+        settings=json.dumps({**json.loads(settings_now()), **{name: settings_tracked(name) for name in P.report.all}}, sort_keys=True),
     log:
         "logs/track.log",
     benchmark:
@@ -220,4 +227,4 @@ rule track:
     message:
         "Logging runs to MLflow: `make dashboard` shows them"
     shell:
-        stage("track", "settings", reports="reports")
+        stage("track", "settings")

@@ -12,9 +12,9 @@ from typing import Annotated
 import typer
 
 from pipeline.lab.stages import run_store
-from pipeline.lab.stages.experiment_tags import address, in_order
+from pipeline.lab.stages.experiment_tags import address
 
-_SERVER = ("-m", "mlflow", "server", "--host", "127.0.0.1", "--workers", "1", "--uvicorn-opts", "--log-level warning")
+_SERVER = ("-m", "uvicorn", "--factory", "pipeline.lab.stages.run_store:pages", "--log-level", "warning")
 _QUIET = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
@@ -36,7 +36,7 @@ def main(port: Annotated[int, typer.Option(help="A free one is chosen where it i
     free = _free(port)
     _announce(f"http://127.0.0.1:{free}", run_store.experiments())
     print("The server answers in some seconds; Ctrl-C ends it.", flush=True)
-    command = [sys.executable, *_SERVER, "--backend-store-uri", f"sqlite:///{run_store.STORE}", "--port", str(free)]
+    command = [sys.executable, *_SERVER, "--host", "127.0.0.1", "--port", str(free)]
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does, with the server
     with subprocess.Popen(command, env=os.environ | _QUIET) as process:
         try:
@@ -50,13 +50,13 @@ def main(port: Annotated[int, typer.Option(help="A free one is chosen where it i
 
 def _announce(server: str, ids: dict[str, str]) -> None:
     """Print where the server shows the first experiments, and where to click."""
-    names = in_order({*ids} - {"Default"})
+    names = [name for name in ids if name != "Default"]
     print(f"{server} has {len(names)} experiments. The first ones, the best method at the top:")
     for name in names[:_SHOWN]:
         print(f"  {name}: {address(server, ids[name])}")
-    print("  any other: `Experiments`, its name, then the link below its name, `Methods, the best first`")
+    print("  any other: `Experiments`, then its name; the links in its description have the numbers as columns")
     print("A click on a method opens its picture, all its metrics, and its settings (`Parameters`).")
-    print("The row `tables` has the experiment's tables, and the page of the report (`Artifacts`).")
+    print("The row `tables` has the experiment's tables (`Artifacts`).")
 
 
 def _free(port: int) -> int:

@@ -1,13 +1,15 @@
 """MLflow's store of runs, the only door to it: this folder's SQLite or, by `MLFLOW_TRACKING_URI`, a server.
 
 One clone writes at a time. It deletes its runs that a kill left half-logged, logs those that nobody has logged, and
-tags its runs of other content `state=superseded`. A run that another folder logged is never changed.
+tags its runs of other content `state=superseded`: they are folded up below the current run of their name. A run that
+another folder logged is never changed.
 """
 
 from __future__ import annotations
 
 import fcntl
 import getpass
+import json
 import os
 import socket
 import tempfile
@@ -25,6 +27,8 @@ from pipeline.lab import runs
 from pipeline.lab.stages.experiment_tags import ID
 
 if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from flask import Response
     from mlflow import MlflowClient, entities
 
 STORE, ARTIFACTS = Path("mlflow.db"), Path("mlartifacts")
@@ -32,6 +36,18 @@ VARIABLE = "MLFLOW_TRACKING_URI"
 _REMEDY = f"If another version wrote it, or the folder was moved, delete {STORE} and {ARTIFACTS}: they are made anew"
 _PICTURE = "picture.png"  # an artifact
 _MOST = 50_000  # runs that MLflow gives at once; an experiment has tens
+_MOST_PARAMETERS = 100  # in a batch
+_LONGEST_DIGEST = 36  # characters
+_PARENT = "mlflow.parentRunId"
+# Whatever an experiment's kind is, MLflow shows agents, not trainings, to a browser that comes for the first time, and
+# an assistant that is not there; it folds all but 100 pixels of a run's picture.
+_FIRST_VISIT = b"""<head><script>
+localStorage["mlflow.workflowType_v1"] ??= '"machine_learning"'
+localStorage["mlflow.assistant.fab.autoOpenedOnFirstLoad_v1"] ??= "true"
+</script><style>
+:has(> [data-testid="truncation-gradient"]) { max-height: none !important }
+[data-testid="truncation-gradient"] { display: none }
+</style>"""
 
 
 def team_server() -> str | None:
@@ -70,7 +86,7 @@ def opened() -> Iterator[MlflowClient]:
         try:
             if not server and not STORE.exists():  # under another name: a store killed half-made could not be opened
                 with replacing(STORE) as temporary:
-                    MlflowClient(f"sqlite:///{temporary}").search_experiments()
+                    MlflowClient(f"sqlite:///{temporary}").delete_experiment("0")  # the empty `Default`
             yield MlflowClient(server or f"sqlite:///{STORE.resolve()}")  # it keeps what it opened, by name
         except MlflowException as error:
             name, reason = str(STORE), str(error)
@@ -81,9 +97,28 @@ def opened() -> Iterator[MlflowClient]:
 
 
 def experiments() -> dict[str, str]:
-    """Ids of all experiments in the store, by name."""
+    """Ids of all experiments in the store, by name, as MLflow's first page orders them: the last logged first."""
     with opened() as client:
-        return {experiment.name: str(experiment.experiment_id) for experiment in client.search_experiments()}
+        listed = client.search_experiments(order_by=["last_update_time DESC"])
+        return {experiment.name: str(experiment.experiment_id) for experiment in listed}
+
+
+def pages() -> FastAPI:
+    """MLflow's application on this folder's store; a browser that comes for the first time is shown the runs."""
+    from flask import request
+    from mlflow.server import app, constants
+
+    os.environ[constants.BACKEND_STORE_URI_ENV_VAR] = f"sqlite:///{STORE.resolve()}"
+    from mlflow.server.fastapi_app import app as served
+
+    @app.after_request
+    def begun(response: Response) -> Response:
+        if response.mimetype == "text/html" and request.path == "/":
+            response.direct_passthrough = False
+            response.set_data(response.get_data().replace(b"<head>", _FIRST_VISIT, 1))
+        return response
+
+    return served
 
 
 def track(
@@ -103,24 +138,27 @@ def track(
             client.delete_run(run.info.run_id)
     logged = {_content(run) for run in listed if run.info.status == "FINISHED"}
     missing = [item for item in items if (item.name, item.fingerprint) not in logged]
-    # What was logged last stands first on MLflow's page: the best method.
-    for item in tqdm(missing[::-1], desc=f"MLflow, {experiment}", unit="run", disable=not missing):
-        _log(client, experiment_id, item, (item.provenance or origin) | state)
+    for item in tqdm(missing, desc=f"MLflow, {experiment}", unit="run", disable=not missing):
+        later = len(items) - items.index(item)  # milliseconds: MLflow's page begins with the latest run, here the best
+        _log(client, experiment_id, item, (item.provenance or origin) | state, later)
     contents = {(item.name, item.fingerprint) for item in items}
-    mine = [
-        run
-        for run in client.search_runs([experiment_id], max_results=_MOST)
-        if run.info.status == "FINISHED" and run.data.tags.get("writer") == folder
-    ]
-    whole = [run for run in mine if run.data.tags.get("kind") == "tables"]
-    newest = max(whole, key=lambda run: run.info.start_time).info.run_id if whole else None
-    for run in mine:
-        right = {"state": "current" if _content(run) in contents else "superseded"}
-        if newest is not None and run.data.tags.get("kind") == "training":  # folded up below the newest run `tables`
-            right["mlflow.parentRunId"] = newest
-        for key, value in right.items():
-            if run.data.tags.get(key) != value:
-                client.set_tag(run.info.run_id, key, value)
+    finished = [run for run in client.search_runs([experiment_id], max_results=_MOST) if run.info.status == "FINISHED"]
+    current = {run.info.run_name: run for run in finished if _content(run) in contents}
+    whole = next((run.info.run_id for run in current.values() if run.data.tags.get("kind") == "tables"), None)
+    for run in finished:
+        tags_now, run_id = run.data.tags, run.info.run_id
+        if tags_now.get("writer") != folder:
+            continue
+        state_now, parent = "current", whole if tags_now.get("kind") == "training" else None
+        if _content(run) not in contents:
+            same = current.get(run.info.run_name)
+            state_now, parent = "superseded", same.info.run_id if same else whole
+        if tags_now.get("state") != state_now:
+            client.set_tag(run_id, "state", state_now)
+        if parent is None and _PARENT in tags_now:
+            client.delete_tag(run_id, _PARENT)
+        elif parent is not None and tags_now.get(_PARENT) != parent:
+            client.set_tag(run_id, _PARENT, parent)
 
 
 def _content(run: entities.Run) -> tuple[str, str]:
@@ -158,20 +196,26 @@ def _experiment(client: MlflowClient, name: str, tags: dict[str, str]) -> str:
     return experiment_id
 
 
-def _log(client: MlflowClient, experiment_id: str, item: runs.Run, more_tags: dict[str, str]) -> None:
-    """Write a run with its files. One that is FINISHED is there as a whole."""
-    from mlflow.entities import Metric, Param
+def _log(client: MlflowClient, experiment_id: str, item: runs.Run, more_tags: dict[str, str], later: int) -> None:
+    """Write a run with its files, `later` milliseconds after its work. One that is FINISHED is there as a whole."""
+    from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
 
     tags = item.tags | {"fingerprint": item.fingerprint} | more_tags
     tags["mlflow.source.git.commit"] = more_tags["git_commit"]
-    run_id = client.create_run(experiment_id, tags=tags, run_name=item.name).info.run_id
-    now = time.time_ns() // 1_000_000
+    began, ended = (round(seconds * 1000) + later for seconds in item.worked or (time.time(), time.time()))
+    run_id = client.create_run(experiment_id, began, tags, item.name).info.run_id
     points = [*item.curves, *((key, value, 0) for key, value in item.metrics.items())]
-    client.log_batch(
-        run_id,
-        metrics=[Metric(key, float(f"{value:.4g}"), now, step) for key, value, step in points],  # to be read
-        params=[Param(key, value) for key, value in item.parameters.items()],
-    )
+    metrics = [Metric(key, float(f"{value:.4g}"), ended, step) for key, value, step in points]  # to be read
+    client.log_batch(run_id, metrics=metrics)
+    parameters = [Param(key, value) for key, value in item.parameters.items()]
+    for first in range(0, len(parameters), _MOST_PARAMETERS):
+        client.log_batch(run_id, params=parameters[first : first + _MOST_PARAMETERS])
+    use = [InputTag("mlflow.data.context", "evaluation")]
+    datasets = [
+        DatasetInput(Dataset(name, digest[:_LONGEST_DIGEST], "local", json.dumps({"uri": name})), use)
+        for name, digest in item.data.items()
+    ]
+    client.log_inputs(run_id, datasets=datasets)
     for folder, paths in item.files.items():
         for path in paths:
             client.log_artifact(run_id, str(path), folder)
@@ -183,4 +227,4 @@ def _log(client: MlflowClient, experiment_id: str, item: runs.Run, more_tags: di
         # The run's page shows it at the top.
         shown = f"![{item.name}](./get-artifact?path={_PICTURE}&run_uuid={run_id})"
         client.set_tag(run_id, "mlflow.note.content", shown)
-    client.set_terminated(run_id)
+    client.set_terminated(run_id, end_time=ended)

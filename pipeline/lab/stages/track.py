@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import pandas as pd
 import typer
+import yaml
 
 from learned_schedulers.files import replacing
 from pipeline.lab import digests, places, provenance, published, runs, tables
 from pipeline.lab.shared_tables import HISTORY, RESULTS
 from pipeline.lab.stages import experiment_tags, options, run_store
 from pipeline.lab.stages.gather import gather
+
+_LONGEST = 5000  # characters of a tag
 
 
 def main(
@@ -24,17 +28,18 @@ def main(
     results: options.SomeTables = None,
     history: options.SomeTables = None,
     weights: Annotated[list[Path] | None, typer.Option(help="Of the same trainings as the histories.")] = None,
-    reports: Annotated[Path | None, typer.Option(help="Folder of the report.")] = None,
     folders: options.Published = None,
+    data: options.SomeTables = None,
 ) -> None:
-    """Log experiments to MLflow, each as one there: those of `results`, freshly evaluated, and published ones.
+    """Log experiments to MLflow, each as one there: those of `results`, freshly evaluated, then published ones.
 
-    An experiment has a run for each of its methods, the best first, and one that carries its tables and, if the
-    experiment is the first of a page of the report, that page; its trainings are folded up below that one. A published
-    run says where its numbers come from.
+    Numbers without an experiment of the parameters, or without today's code (frozen), are in the report alone.
+    An experiment has a run for each of its methods, the best first, and one that carries its tables; its trainings are
+    folded up below that one. A run says its settings, its sets, its trial by DVC and where its numbers come from; its
+    time is that of the work.
     Running it again changes nothing: a run with the same content stays. Where the content changed, the earlier run
-    stays for comparison, tagged `state=superseded`. `make dashboard` shows them. With `MLFLOW_TRACKING_URI` they are
-    logged to a team's server (docs/team.md).
+    stays for comparison, tagged `state=superseded`, below the current one. `make dashboard` shows them. With
+    `MLFLOW_TRACKING_URI` they are logged to a team's server (docs/team.md).
     """
     settings_now: dict[str, dict[str, Any]] = json.loads(settings)
     trained = {tuple(places.place(path, "weights").values()): path for path in weights or []}
@@ -42,33 +47,44 @@ def main(
     for path in results or []:
         experiment, numbers = places.place(path, "results")["experiment"], tables.read(RESULTS, path)
         chosen = settings_now.get(experiment, {})
-        by_experiment[experiment] = [
+        digest_of = runs.sets(chosen, {file: digests.of_file(file) for file in data or []})
+        items = [
             *runs.methods(experiment, chosen, numbers),
             *(
                 _trained(file, trained, chosen, numbers)
                 for file in sorted(history or [])
                 if places.place(file, "history")["experiment"] == experiment
             ),
-            _whole(experiment, [path], reports),
+            runs.whole(experiment, chosen, {path: digests.of_file(path)}),
         ]
+        worked = _worked(path, f"*/{experiment}/**/*.tsv")
+        by_experiment[experiment] = [replace(item, data=digest_of, worked=item.worked or worked) for item in items]
     for folder in folders or []:
-        if folder.name not in by_experiment:
-            frozen = published.load([folder])
-            table = frozen.tables
+        if folder.name in by_experiment or "task" not in settings_now.get(folder.name, {}):
+            continue
+        loaded = published.load([folder])
+        table, source = loaded.tables, loaded.provenance[folder.name]
+        recorded = {} if isinstance(source.settings, str) else source.settings
+        if not source.frozen:
             by_experiment[folder.name] = runs.published(
-                frozen.provenance[folder.name],
-                settings_now.get(folder.name),
+                source,
+                settings_now[folder.name],
                 *(table["results"], table["history"], table["policy_trainings"]),
-                _whole(folder.name, sorted(folder.iterdir()), reports),
+                runs.whole(folder.name, recorded, {file: digests.of_file(file) for file in sorted(folder.iterdir())}),
             )
+    if alike := [name for name, items in by_experiment.items() if runs.equal_parameters(items)]:
+        raise ValueError(f"runs of {alike} have equal parameters: which settings differ would not be seen")
     if by_experiment:  # without runs the store is not touched
         with run_store.opened() as client:
             commit, dirty = provenance.commit()
             origin = {"git_commit": commit, "dirty": str(dirty), "processor": provenance.machine().text()}
-            # MLflow's first page shows the experiments that were tracked last.
-            for experiment in reversed(experiment_tags.in_order(by_experiment)):
+            origin |= _trial()
+            # MLflow's first page shows the experiments that were tracked last: here the freshly evaluated ones.
+            fresh = {places.place(path, "results")["experiment"] for path in results or []}
+            order = sorted(experiment_tags.in_order(by_experiment), key=lambda name: name not in fresh)
+            for experiment in reversed(order):
                 items = by_experiment[experiment]
-                tags = experiment_tags.tags(experiment, settings_now.get(experiment, {}), items)
+                tags = experiment_tags.tags(experiment, items)
                 run_store.track(client, experiment, tags, items, origin)
     listing = [
         {"experiment": experiment, "name": item.name, "fingerprint": item.fingerprint}
@@ -79,6 +95,27 @@ def main(
         temporary.write_text(json.dumps({"runs": listing}, indent=1) + "\n")
 
 
+def _trial() -> dict[str, str]:
+    """Tags of a trial by `dvc exp run`: its name, and what it changed in the parameters; none without a trial."""
+    if not (name := os.environ.get("DVC_EXP_NAME")):
+        return {}
+    committed = subprocess.run(["git", "show", "HEAD:params.yaml"], capture_output=True, text=True).stdout
+    before, now = (provenance.flat(yaml.safe_load(text) or {}) for text in (committed, Path("params.yaml").read_text()))
+    changed = [f"{key}={value}" for key, value in now.items() if before.get(key) != value]
+    return {"trial": name, "changed": " ".join(changed)[:_LONGEST]}
+
+
+def _worked(path: Path, rules: str) -> tuple[float, float]:
+    """Begin and end of the work behind a table, seconds since 1970.
+
+    It ended when the file was written; it began with the earliest of the jobs that Snakemake timed in these files of
+    `benchmarks/rules`, where it made it.
+    """
+    ended = path.stat().st_mtime
+    timed = [(file, pd.read_csv(file, sep="\t")["s"].sum()) for file in Path("benchmarks/rules").glob(rules)]
+    return min([ended, *(file.stat().st_mtime - seconds for file, seconds in timed)]), ended
+
+
 def _trained(
     path: Path, weights: dict[tuple[str, ...], Path], settings: dict[str, Any], results: pd.DataFrame
 ) -> runs.Run:
@@ -87,14 +124,5 @@ def _trained(
     file = weights[tuple(place.values())]
     hashes = {"history": digests.of_file(path), "weights": digests.of_file(file)}
     run = runs.network(place, settings, history, results)
-    picture = partial(runs.drawn, "training", history, runs.DRAWN_CURVES)
-    return replace(run, hashes=hashes, picture=picture, files={"weights": [file]})
-
-
-def _whole(experiment: str, files: list[Path], reports: Path | None) -> runs.Run:
-    """The run that carries the experiment's tables, `files`, and the page of the report that names it first."""
-    artifacts, page = {"tables": files}, experiment_tags.page_of(experiment)
-    if reports is not None and page is not None and page.experiments[0] == experiment:
-        artifacts["report"] = [reports / f"{page.name}.html"]  # its figures are in it
-    hashes = {str(path): digests.of_file(path) for paths in artifacts.values() for path in paths}
-    return runs.whole(experiment, artifacts, hashes)
+    worked = _worked(file, f"train*/{'/'.join(place.values())}.tsv")
+    return replace(run, hashes=hashes, files={"weights": [file]}, worked=worked)
