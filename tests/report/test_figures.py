@@ -6,7 +6,7 @@ import pandas as pd
 
 from learned_schedulers.figures import render
 from pipeline.lab.page import plots
-from pipeline.lab.page.panels import styles
+from pipeline.lab.page.plots import styles
 from pipeline.reproduction.figures import example, figure_3
 from tests.report import made, shown
 

@@ -20,10 +20,10 @@ from pipeline.lab import claims as declarations
 from pipeline.lab.page import claim_tables, pictures
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import DECODERS, decoder_label, in_order, label, mode, set_label, spelt
-from pipeline.lab.page.numbers import WRITERS, Row, Write, count, digits, duration, number_4, percent, spread
+from pipeline.lab.page.numbers import WRITERS, Row, Write, count, digits, duration, number_4, percent, saves, spread
 from pipeline.lab.page.pages import Page, pages
 from pipeline.lab.page.plots import Drawing
-from pipeline.lab.page.tables import Cell, Column, Line, Table, filled, lines, metric, of, ranked, table, value
+from pipeline.lab.page.tables import Cell, Column, Line, Table, better, filled, lines, metric, of, ranked, table, value
 
 By = str | Sequence[str]
 _MOST = 40  # rows of an experiment without a page
@@ -31,6 +31,7 @@ _KEYS = (
     *("set", "dependencies", "target", "method", "decoder", "lengths", "iterations", "metric"),
     *("comparison", "baseline", "judge"),
 )
+_METHOD = ("method", "model", "decoder")  # columns that tell apart what is compared
 _SUBJECTS: Mapping[str, tuple[str, Callable[[Any], str]]] = {  # column -> its heading, and what writes its cells
     "method": ("Method", label),
     "model": ("Network", label),
@@ -146,6 +147,8 @@ class Calls:
         shown = table(
             [*subjects, *((head, _column(text, by[0])) for head, text in columns.items())], every, right=len(by)
         )
+        if "baseline" not in by:
+            _embolden(shown, every, columns, by)
         full = [line for line in shown.lines if any(text != "-" for text in line[len(by) :])]
         return filled(Table(shown.head, full, shown.right))
 
@@ -188,21 +191,19 @@ class Calls:
         alt: str,
         title: str,
         methods: Sequence[str],
-        leading: int,
         papers: Mapping[str, float] | None = None,
         decoders: Sequence[str] = ("hungarian", "none", "best"),
-        level: float | None = None,
         **where: str,
     ) -> str:
-        """Methods compared in one number, with intervals, from top to bottom; the first `leading` are the system's.
+        """Methods compared in one number, with intervals, from top to bottom.
 
         where: the rows of table `results`; papers: the paper's numbers by method; decoders: the first one that a
-        method has is shown; level: of a line across all methods.
+        method has is shown.
         """
         rows = pictures.compared_rows(self._evidence.of(where["experiment"]), where, methods, decoders)
         if rows.empty:
             return ""
-        draw = partial(pictures.compared, rows, title, list(methods), leading, papers, level)
+        draw = partial(pictures.compared, rows, title, list(methods), papers)
         return self._image(name, alt, draw)
 
     def _image(self, name: str, alt: str, drawing: Drawing, lead: str = "") -> str:
@@ -240,13 +241,41 @@ def _column(column: str | Mapping[str, str], subject: str) -> Cell:
     return of(subject, lambda entry: column.get(entry, "-"))
 
 
+def _embolden(
+    shown: Table, every: Sequence[Line], columns: Mapping[str, str | Mapping[str, str]], by: Sequence[str]
+) -> None:
+    """Make the best of the methods bold in each column of `shown` of which less or more is better, set by set."""
+    groups: dict[tuple, list[int]] = {}
+    for place, line in enumerate(every):
+        groups.setdefault(tuple(line[name] for name in by if name not in _METHOD), []).append(place)
+    for column, text in enumerate(columns.values(), len(by)):
+        writer, query = _query(text) if isinstance(text, str) else ("", {})
+        sign = better(query.get("metric", ""))
+        if not sign or ":" in writer.removesuffix(":value"):
+            continue
+        for group in groups.values():
+            rows = {place: row for place in group if (row := every[place].find(**query)) and pd.notna(row["value"])}
+            texts = {place: shown.lines[place][column].partition(" <small>") for place in rows}
+            best = max(rows, key=lambda place: sign * rows[place]["value"], default=None)
+            winners = [place for place in rows if texts[place][0] == texts[best][0]]
+            for place in winners if len(winners) < len(rows) else ():
+                number, *interval = texts[place]
+                shown.lines[place][column] = f"**{number}**" + "".join(interval)
+
+
 def _cell(column: str) -> Cell:
     writer, query = _query(column)
     name, _, beside = writer.partition(":")
     write = WRITERS[name]
+    if name == "saves":
+        return metric(_saving, **query)
     if beside:
         return value(write, column=beside, **query)
     return metric(lambda row: _spread(row, write), **query)
+
+
+def _saving(row: Row | None) -> str:
+    return saves(1 - row["value"], 1 - row["high"], 1 - row["low"], percent) if row else "-"
 
 
 def _spread(row: Row | None, write: Callable[[float], str]) -> str:

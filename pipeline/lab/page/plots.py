@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
+from itertools import cycle
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pandas as pd
@@ -21,30 +25,85 @@ from pipeline.lab.page.names import label
 Axis = XAxis | YAxis
 Drawing = Callable[[], Figure]  # draws the figure when it is called
 
-# One colour per method: Sinkhorn is orange, POPOCS blue (darker with more iterations), baselines are grey, GCC is
-# black. The colours differ in print and for colour-blind readers (Okabe & Ito, 2008).
-COLOURS = {
-    "sinkhorn": "#d55e00",
-    "popocs": "#0072b2",
-    "popocs_20": "#56b4e9",
-    "popocs_40": "#2c92d0",
-    "popocs_60": "#0072b2",
-    "popocs_150": "#004a75",
-    "popocs_extrapolated": "#cc79a7",
-    "popocs_nearest": "#8b5a9f",
-    "random_legal": "#8a8a8a",
-    "input_order": "#b0b0b0",
-    "critical_path": "#009e73",
-    "gcc": "#222222",
+# Colour-blind readers tell them apart: those of Okabe & Ito (2008), then some of Tol's muted ones.
+BLUE, VERMILION, GREEN, PINK, AMBER, SKY = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"
+INDIGO, WINE, OLIVE, PURPLE, GREY, INK = "#332288", "#882255", "#999933", "#aa4499", "#8a8a8a", "#222222"
+PALETTE = (BLUE, VERMILION, GREEN, PINK, AMBER, SKY, INDIGO, WINE, OLIVE, PURPLE)
+_MARKS = ("o", "s", "^", "D", "v", "P", "X", "*", "p", "h")
+# Methods, or how the names of several begin: ours are blue, with two further blues for their controls and variants;
+# references are grey.
+_METHODS = {
+    BLUE: "go gflownet popocs nearest first_guess learned attention_pointer job_shop_policy_512",
+    SKY: "go_untaught go_fusion_untaught gflownet_larger_drawn popocs_20 popocs_cyclic cyclic policy imitator "
+    "attention_pointer_alone unprojected_slots job_shop_policy",
+    INDIGO: "go_taught go_fusion_zero_shot gflownet_drawn popocs_extrapolated extrapolated learned_machines fine_tuned "
+    "attention_pointer_following projected_slots",
+    GREY: "random random_legal random_valid input_order gcc list_scheduling one_device round_robin expert separate "
+    "control cvxpylayers_moreau",
+    VERMILION: "hdp sinkhorn search evolution",
+    GREEN: "heft placed_heft critical_path list priority_fusion shortest_first",
+    AMBER: "go_tuned randomised_list randomised_pressure_list randomised_rules xla_2023 cyclic_loop",
+    PINK: "annealing decision_annealing placed_annealing fusion_annealing moves gflownet_uniform qpth best_rule",
+    WINE: "ppo doppler contiguous",
+    OLIVE: "metis placed_metis node_by_node traffic most_work_remaining linsatnet",
+    PURPLE: "cp_sat milp",
+    INK: "brkga placed_brkga best cvxpylayers",
 }
-_OTHER = "#a67c00"
+_COLOURS = {name: tint for tint, names in _METHODS.items() for name in names.split()}
 _LINES: Any = {"development": "-", "training": ":"}
-PERCENT = FuncFormatter(lambda share, _: f"{100 * share:.6g}%")
+_CHANGE = FuncFormatter(lambda ratio, _: f"{100 * abs(ratio - 1):.6g}%")
 
 
-def colour(name: str) -> str:
-    """The colour of a method or model in all figures."""
-    return COLOURS.get(name, _OTHER)
+def colour(method: str) -> str:
+    """The colour of a method or model in all figures: that of the longest beginning of its name that has one."""
+    parts = method.split("_")
+    beginnings = ("_".join(parts[:length]) for length in range(len(parts), 0, -1))
+    other = PALETTE[crc32(method.encode()) % len(PALETTE)]
+    return next((_COLOURS[name] for name in beginnings if name in _COLOURS), other)
+
+
+def styles(names: Sequence[str], methods: Sequence[str] = ()) -> dict[str, dict[str, Any]]:
+    """Colour and mark of every method; each pair is unique. methods: those of the names, where names are others."""
+    return _marked({name: colour(method) for name, method in zip(names, methods or names, strict=True)})
+
+
+def series(names: Iterable[Any]) -> dict[Any, dict[str, Any]]:
+    """Colour and mark of lines that are no methods, such as devices and seeds, by their place."""
+    return _marked(dict(zip(names, cycle(PALETTE), strict=False)))
+
+
+def _marked(tints: Mapping[Any, str]) -> dict[Any, dict[str, Any]]:
+    taken, every = Counter[str](), {}
+    for name, tint in tints.items():
+        first = PALETTE.index(tint) if tint in PALETTE else 0
+        every[name] = {"color": tint, "marker": _MARKS[(first + taken[tint]) % len(_MARKS)]}
+        taken[tint] += 1
+    return every
+
+
+@contextmanager
+def panels(
+    names: list[str],
+    columns: int,
+    width: float,
+    height: float,
+    style: dict[str, dict[str, Any]],
+    keys: int,
+    write: Callable[[str], str] = label,
+    **shown: Any,
+) -> Iterator[tuple[Figure, list[Axes]]]:
+    """A panel of `width` x `height` inches for each name, `columns` per row, with the methods' legend below.
+
+    keys: methods per row of the legend; write: their names; shown: further style of the marks in the legend.
+    """
+    columns = min(columns, len(names))
+    rows = -(-len(names) // columns)
+    with subplots(1 + width * columns, 0.8 + height * rows, rows, columns) as (figure, grid):
+        axes = list(grid.flat)
+        for ax in axes[len(names) :]:
+            figure.delaxes(ax)
+        yield figure, axes[: len(names)]
+        legend(figure, [key(write(name), **shown, **mark) for name, mark in style.items()], keys)
 
 
 def drawings(**figures: tuple[Any, ...]) -> dict[str, Drawing]:
@@ -67,7 +126,18 @@ def shares(*axes: Axis, whole: bool = False) -> None:
     for axis in axes:
         if whole:
             axis.axes.set(**{f"{axis.axis_name}lim": (-0.03, 1.03)})
-        axis.set_major_formatter(PERCENT)
+        axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.6g}%"))
+
+
+def saving(axis: Axis, text: str = "← saves    takes longer →") -> None:
+    """Ratios to a baseline along the axis, told as sentences tell them; a line marks the baseline itself.
+
+    Ticks below 1 show what is saved, ticks above 1 how much longer it takes; `text` names both directions.
+    """
+    line = axis.axes.axvline if axis.axis_name == "x" else axis.axes.axhline
+    line(1, color=INK, linewidth=0.8)
+    axis.set_major_formatter(_CHANGE)
+    axis.set_label_text(text)
 
 
 def thousands(axis: Axis) -> None:
@@ -117,25 +187,22 @@ def methods(rows: pd.DataFrame) -> Figure:
     return figure
 
 
-def training(
-    history: pd.DataFrame, panels: Sequence[tuple[str, str]], tints: Sequence[str] = (), of: str = "blocks"
-) -> Figure:
+def training(history: pd.DataFrame, metrics: Sequence[tuple[str, str]], of: str = "blocks") -> Figure:
     """Training curves, a panel for each metric, against steps; thin lines are seeds.
 
-    `history`: rows of one experiment and one kind of dependencies; `panels`: metric, title; `tints`: colours of the
-    models, instead of their usual ones; `of`: the kind of problem, for the legend.
+    `history`: rows of one experiment and one kind of dependencies; `metrics`: metric, title; `of`: the kind of
+    problem, for the legend.
     """
-    models = sorted(set(history["model"]), reverse=not tints)
-    shades = {name: tints[k % len(tints)] if tints else colour(name) for k, name in enumerate(models)}
-    with subplots(8, 3.8 - 0.2 * len(panels), 1, len(panels)) as (figure, axes):
-        for ax, (metric, title) in zip(axes[0], panels, strict=True):
+    shades = {name: colour(name) for name in sorted(set(history["model"]), reverse=True)}
+    with subplots(8, 3.8 - 0.2 * len(metrics), 1, len(metrics)) as (figure, axes):
+        for ax, (metric, title) in zip(axes[0], metrics, strict=True):
             for (model, split), rows in history.dropna(subset=[metric]).groupby(["model", "split"], sort=True):
                 wide, tint = rows.pivot_table(index="step", columns="seed", values=metric), shades[str(model)]
                 if wide.shape[1] > 1:
                     ax.plot(wide.index, wide, _LINES[split], color=tint, linewidth=0.6, alpha=0.45)
                 ax.plot(wide.index, wide.mean(axis=1), _LINES[split], color=tint, linewidth=1.8)
             ax.set(title=title, xlabel="optimiser step")
-            ax.xaxis.set_major_locator(MaxNLocator(12 // len(panels)))
+            ax.xaxis.set_major_locator(MaxNLocator(12 // len(metrics)))
             thousands(ax.xaxis)
             if metric != "loss":
                 shares(ax.yaxis)
