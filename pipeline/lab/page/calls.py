@@ -8,6 +8,7 @@ column of the row, such as `count:n`, without an interval.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatch
@@ -26,6 +27,7 @@ from pipeline.lab.page.plots import Drawing
 from pipeline.lab.page.tables import Cell, Column, Line, Table, better, filled, lines, metric, of, ranked, table, value
 
 By = str | Sequence[str]
+_NUMBER = re.compile(r"[^<>]+(?=$| <small>)")  # of a cell, without anchors and interval
 _MOST = 40  # rows of an experiment without a page
 _KEYS = (
     *("set", "dependencies", "target", "method", "decoder", "lengths", "iterations", "metric"),
@@ -247,20 +249,19 @@ def _embolden(
     """Make the best of the methods bold in each column of `shown` of which less or more is better, set by set."""
     groups: dict[tuple, list[int]] = {}
     for place, line in enumerate(every):
-        groups.setdefault(tuple(line[name] for name in by if name not in _METHOD), []).append(place)
+        if line.place.get("method") != "gcc":  # the target of all others
+            groups.setdefault(tuple(line[name] for name in by if name not in _METHOD), []).append(place)
     for column, text in enumerate(columns.values(), len(by)):
         writer, query = _query(text) if isinstance(text, str) else ("", {})
-        sign = better(query.get("metric", ""))
-        if not sign or ":" in writer.removesuffix(":value"):
-            continue
-        for group in groups.values():
-            rows = {place: row for place in group if (row := every[place].find(**query)) and pd.notna(row["value"])}
-            texts = {place: shown.lines[place][column].partition(" <small>") for place in rows}
-            best = max(rows, key=lambda place: sign * rows[place]["value"], default=None)
-            winners = [place for place in rows if texts[place][0] == texts[best][0]]
-            for place in winners if len(winners) < len(rows) else ():
-                number, *interval = texts[place]
-                shown.lines[place][column] = f"**{number}**" + "".join(interval)
+        sign = 0 if ":" in writer.removesuffix(":value") else better(query.get("metric", ""))
+        for group in groups.values() if sign else ():
+            rows = [(place, every[place].find(**query)) for place in group]
+            values = {place: sign * row["value"] for place, row in rows if row and pd.notna(row["value"])}
+            numbers = {place: _NUMBER.findall(shown.lines[place][column])[0] for place in values}
+            best = {numbers[place] for place, number in values.items() if number == max(values.values())}
+            for place in values if best != set(numbers.values()) else ():
+                if numbers[place] in best:
+                    shown.lines[place][column] = _NUMBER.sub(r"**\g<0>**", shown.lines[place][column], count=1)
 
 
 def _cell(column: str) -> Cell:

@@ -74,7 +74,7 @@ def saved(evidence: Evidence) -> pd.DataFrame:
 def worth(rows: pd.DataFrame) -> Figure:
     """A line for each problem: the time that each kind of method saves, with its interval."""
     texts = list(dict.fromkeys(rows["text"]))
-    with subplots(8.4, 0.9 + 0.72 * len(texts)) as (figure, axes):
+    with subplots(6.4, 0.9 + 0.72 * len(texts)) as (figure, axes):
         ax = axes[0, 0]
         for row in rows.to_dict("records"):
             place = list(KINDS).index(row["kind"])

@@ -73,11 +73,11 @@ def series(names: Iterable[Any]) -> dict[Any, dict[str, Any]]:
 
 
 def _marked(tints: Mapping[Any, str]) -> dict[Any, dict[str, Any]]:
-    taken, every = Counter[str](), {}
+    marks, every = Counter[str](), {}
     for name, tint in tints.items():
         first = PALETTE.index(tint) if tint in PALETTE else 0
-        every[name] = {"color": tint, "marker": _MARKS[(first + taken[tint]) % len(_MARKS)]}
-        taken[tint] += 1
+        every[name] = {"color": tint, "marker": _MARKS[(first + marks[tint]) % len(_MARKS)]}
+        marks[tint] += 1
     return every
 
 
