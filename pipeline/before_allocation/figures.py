@@ -6,8 +6,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedFormatter
 
+from pipeline.lab.page.colours import styles
 from pipeline.lab.page.evidence import Evidence
-from pipeline.lab.page.plots import Drawing, curve, drawings, logarithmic, panels, saving, styles
+from pipeline.lab.page.plots import Drawing, curve, drawings, logarithmic, panels, saving
 
 _SEARCHES = {
     "random_legal": "random legal orders",

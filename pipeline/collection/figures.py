@@ -6,8 +6,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedFormatter
 
+from pipeline.lab.page.colours import series
 from pipeline.lab.page.evidence import Evidence
-from pipeline.lab.page.plots import Drawing, curve, drawings, logarithmic, panels, series
+from pipeline.lab.page.plots import Drawing, curve, drawings, logarithmic, panels
 
 
 def figures(evidence: Evidence) -> dict[str, Drawing]:

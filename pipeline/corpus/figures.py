@@ -9,8 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from learned_schedulers.figures import subplots
+from pipeline.lab.page.colours import INK, PALETTE
 from pipeline.lab.page.evidence import Evidence
-from pipeline.lab.page.plots import INK, PALETTE, Drawing, drawings, shares
+from pipeline.lab.page.plots import Drawing, drawings, shares
 
 _SPREAD = {"ready_largest": "largest", "ready_mean": "mean", "ready_median": "median"}
 _LONG, _MANY = 30, 20  # ends of the axes of lengths and of decades of orders

@@ -14,22 +14,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from learned_schedulers.figures import subplots
+from pipeline.lab.page.colours import INK, PALETTE, colour
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import label
 from pipeline.lab.page.numbers import duration
-from pipeline.lab.page.plots import (
-    INK,
-    PALETTE,
-    Drawing,
-    colour,
-    downwards,
-    drawings,
-    key,
-    legend,
-    saving,
-    shares,
-    thousands,
-)
+from pipeline.lab.page.plots import Drawing, downwards, drawings, key, legend, saving, shares, thousands
 
 _UNTAUGHT = "go_fusion_untaught"
 _ALONE_COLOUR, _EDGE_COLOUR = "#9a9a9a", "#cfcfcf"

@@ -9,21 +9,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from learned_schedulers.figures import subplots
+from pipeline.lab.page.colours import GREY, colour, styles
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import label, set_label
-from pipeline.lab.page.plots import (
-    GREY,
-    Drawing,
-    colour,
-    curve,
-    drawings,
-    logarithmic,
-    panels,
-    shares,
-    styles,
-    thousands,
-    training,
-)
+from pipeline.lab.page.plots import Drawing, curve, drawings, logarithmic, panels, shares, thousands, training
 
 _CURVES = [("loss", "Loss, nats per choice"), ("exact_match", "Exact match, development blocks")]
 _QUARTERS = [0, 0.25, 0.5, 0.75, 1]

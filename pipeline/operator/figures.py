@@ -8,20 +8,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from learned_schedulers.figures import subplots
+from pipeline.lab.page.colours import colour, series
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import DECODERS, decoder_label, in_order, label, set_label
-from pipeline.lab.page.plots import (
-    Drawing,
-    colour,
-    downwards,
-    drawings,
-    key,
-    legend,
-    logarithmic,
-    point,
-    series,
-    shares,
-)
+from pipeline.lab.page.plots import Drawing, downwards, drawings, key, legend, logarithmic, point, shares
 from pipeline.operator.tables import ALONE
 
 _METHODS = ("cyclic", ALONE, "nearest")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
+from pipeline.lab.page.colours import styles
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import in_order, label, set_label
-from pipeline.lab.page.plots import Drawing, curve, drawings, panels, saving, shares, styles
+from pipeline.lab.page.plots import Drawing, curve, drawings, panels, saving, shares
 
 _METHODS = ("shortest_first", "most_work_remaining", "best_rule", "randomised_rules")
 _SETS = ("psplib_j30", "psplib_j60", "classical", "taillard")

@@ -6,9 +6,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from learned_schedulers.figures import subplots
+from pipeline.lab.page.colours import series
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import in_order
-from pipeline.lab.page.plots import Drawing, downwards, drawings, key, legend, point, saving, series
+from pipeline.lab.page.plots import Drawing, downwards, drawings, key, legend, point, saving
 from pipeline.own_code.claims import PROCESSORS
 
 _STYLES = series(("tso", "single_thread"))

@@ -8,8 +8,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from learned_schedulers.figures import subplots
+from pipeline.lab.page.colours import BLUE, INK, VERMILION
 from pipeline.lab.page.evidence import Evidence
-from pipeline.lab.page.plots import BLUE, INK, VERMILION, Drawing, downwards, drawings, point
+from pipeline.lab.page.plots import Drawing, downwards, drawings, point
 
 _FACTOR = 2.0  # beyond which a kind of operations is an outlier
 

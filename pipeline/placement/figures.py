@@ -9,9 +9,10 @@ from matplotlib.ticker import MaxNLocator
 
 from learned_schedulers.figures import subplots
 from pipeline.lab.page import graph_pictures as pictures
+from pipeline.lab.page.colours import PALETTE, styles
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import label
-from pipeline.lab.page.plots import PALETTE, Drawing, drawings, key, legend, logarithmic, panels, saving, styles
+from pipeline.lab.page.plots import Drawing, drawings, key, legend, logarithmic, panels, saving
 
 _FOUR, _FEW, _SMALL, _SPEED = "placement", "placement_few", "placement_node_by_node", "placing_speed"
 _COUNTS = ("1", "10", "100")

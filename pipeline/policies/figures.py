@@ -12,23 +12,10 @@ from matplotlib.ticker import LogFormatterSciNotation, LogLocator, MaxNLocator, 
 
 from learned_schedulers.figures import subplots
 from pipeline.lab.page import graph_pictures as pictures
+from pipeline.lab.page.colours import BLUE, INK, series, styles
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import in_order, spelt
-from pipeline.lab.page.plots import (
-    BLUE,
-    INK,
-    Drawing,
-    downwards,
-    drawings,
-    key,
-    legend,
-    panels,
-    saving,
-    series,
-    shares,
-    styles,
-    training,
-)
+from pipeline.lab.page.plots import Drawing, downwards, drawings, key, legend, panels, saving, shares, training
 
 _SIZES, _UNSEEN, _TRAINED = "gflownet_paper_sizes", "gflownet", ("gflownet", "gflownet_one_graph")
 _MODELS = {"uniform": "gflownet_uniform", "robust": "gflownet_drawn", "larger": "gflownet_larger_drawn"}

@@ -9,22 +9,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from learned_schedulers.figures import subplots
+from pipeline.lab.page.colours import BLUE, SKY, VERMILION, styles
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import in_order, with_decoder
-from pipeline.lab.page.plots import (
-    BLUE,
-    SKY,
-    VERMILION,
-    Drawing,
-    curve,
-    drawings,
-    key,
-    legend,
-    logarithmic,
-    panels,
-    saving,
-    styles,
-)
+from pipeline.lab.page.plots import Drawing, curve, drawings, key, legend, logarithmic, panels, saving
 from pipeline.lab.page.tables import CHOSEN, TO_GCC
 
 _ON = {"target": "atom", "set": "test_10_40"}  # of the picture of quality against time

@@ -13,21 +13,10 @@ from matplotlib.patches import Rectangle
 
 from learned_schedulers.figures import subplots
 from pipeline.lab import paper
+from pipeline.lab.page.colours import INK, VERMILION, colour
 from pipeline.lab.page.evidence import ALL, Evidence
 from pipeline.lab.page.names import in_order, label
-from pipeline.lab.page.plots import (
-    INK,
-    VERMILION,
-    Drawing,
-    colour,
-    downwards,
-    drawings,
-    key,
-    legend,
-    point,
-    shares,
-    training,
-)
+from pipeline.lab.page.plots import Drawing, downwards, drawings, key, legend, point, shares, training
 
 _EXPERIMENTS = ("quick", "paper")  # with our settings, and with those of the paper
 _BASELINES = ("random_legal", "input_order", "critical_path")

@@ -6,8 +6,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from learned_schedulers.figures import subplots
+from pipeline.lab.page.colours import GREEN, PALETTE
 from pipeline.lab.page.evidence import Evidence
-from pipeline.lab.page.plots import GREEN, PALETTE, Drawing, drawings, key, legend, logarithmic, thousands
+from pipeline.lab.page.plots import Drawing, drawings, key, legend, logarithmic, thousands
 
 _MOST_GIGABYTES = 2.5  # the goal
 

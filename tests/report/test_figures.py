@@ -6,7 +6,7 @@ import pandas as pd
 
 from learned_schedulers.figures import render, subplots
 from pipeline.lab.page import plots
-from pipeline.lab.page.plots import styles
+from pipeline.lab.page.colours import colour, styles
 from pipeline.reproduction.figures import example, figure_3
 from tests.report import made, shown
 
@@ -30,9 +30,9 @@ def test_an_example_marks_every_slot_twice() -> None:
 
 
 def test_a_method_has_one_colour_wherever_it_stands() -> None:
-    assert styles(["hdp", "go"])["hdp"]["color"] == styles(["go", "x", "hdp"])["hdp"]["color"] == plots.colour("hdp")
-    assert plots.colour("placed_heft") == plots.colour("heft") != plots.colour("go") == plots.colour("go_long")
-    assert plots.colour("go_untaught_short") == plots.colour("go_untaught") != plots.colour("go")
+    assert styles(["hdp", "go"])["hdp"]["color"] == styles(["go", "x", "hdp"])["hdp"]["color"] == colour("hdp")
+    assert colour("placed_heft") == colour("heft") != colour("go") == colour("go_long")
+    assert colour("go_untaught_short") == colour("go_untaught") != colour("go")
 
 
 def test_an_axis_of_ratios_shows_what_is_saved() -> None:

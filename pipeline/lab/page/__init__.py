@@ -5,5 +5,5 @@ a declaration (`tables.py`): the subject of a line, and for each column a headin
 section is a module with `section(evidence)`. It returns the values that its template shows, and under `figures` what is
 to be drawn. `build.py` lists the sections; before them, `opening.py` answers the page's question by the values of
 claims, and `anchors.py` marks the cells to which links to claims lead. `rendering.py` folds long tables and makes HTML,
-with `page.css` and `tables.js` in every page. `plots.py` has the style of the figures.
+with `page.css` and `tables.js` in every page. `plots.py` has the parts of the figures, `colours.py` their colours.
 """

@@ -255,8 +255,8 @@ def _embolden(
         writer, query = _query(text) if isinstance(text, str) else ("", {})
         sign = 0 if ":" in writer.removesuffix(":value") else better(query.get("metric", ""))
         for group in groups.values() if sign else ():
-            rows = [(place, every[place].find(**query)) for place in group]
-            values = {place: sign * row["value"] for place, row in rows if row and pd.notna(row["value"])}
+            rows = {place: row for place in group if (row := every[place].find(**query)) is not None}
+            values = {place: sign * row["value"] for place, row in rows.items() if pd.notna(row["value"])}
             numbers = {place: _NUMBER.findall(shown.lines[place][column])[0] for place in values}
             best = {numbers[place] for place, number in values.items() if number == max(values.values())}
             for place in values if best != set(numbers.values()) else ():

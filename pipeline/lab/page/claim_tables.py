@@ -23,7 +23,7 @@ _UNITS = "+% p"  # left out of an interval, which has the unit of its value
 
 
 class Answer(NamedTuple):
-    """Texts of a claim's target, its measured value and its verdict."""
+    """Texts of a claim's target, its measured value and its verdict; and its state, if that is not `current`."""
 
     goal: str
     measured: str
@@ -47,8 +47,8 @@ def answer(claims: pd.DataFrame, claim: Claim, write: Write) -> Answer | None:
     else:
         interval = "" if math.isnan(low) else f"{write(low).strip(_UNITS)} to {write(high).strip(_UNITS)}"
         measured = small(write(value), interval)
-    measured += f", {row['state']}" if row["state"] in ("frozen", "changed") else ""
-    return Answer(f"{SIGNS[sign]} {write(goal) if goal else 0}", measured, f"**{row['holds']}**", row["state"])
+    state = f", {row['state']}" if row["state"] in ("frozen", "changed") else ""
+    return Answer(f"{SIGNS[sign]} {write(goal) if goal else 0}", measured, f"**{row['holds']}**", state)
 
 
 def answered(claims: pd.DataFrame, claims_shown: Collection[Claim]) -> Table:
@@ -58,7 +58,9 @@ def answered(claims: pd.DataFrame, claims_shown: Collection[Claim]) -> Table:
     for claim in claims_shown:
         if reply := answer(claims, claim, WRITERS[claim.write]):
             beside = [claim.paper or "-"] if papers else []
-            lines.append([anchor(claim.name) + claim.question, reply.goal, *beside, reply.measured, reply.holds])
+            lines.append(
+                [anchor(claim.name) + claim.question, reply.goal, *beside, reply.measured + reply.state, reply.holds]
+            )
     return Table(["Question", "Wanted", *(["Papers"] if papers else []), "Measured", "Reached"], lines, right=1)
 
 
@@ -70,7 +72,7 @@ def further(claims: pd.DataFrame, experiments: Collection[str], shown: Collectio
         is_left = claim.row["experiment"] in experiments and claim.name not in shown
         if is_left and (reply := answer(claims, claim, _writer(claim))):
             name = anchor(claim.name) + mode(claim.name)
-            lines.append([name, mode(sources[claim.name]), reply.goal, reply.measured, reply.holds])
+            lines.append([name, mode(sources[claim.name]), reply.goal, reply.measured + reply.state, reply.holds])
     return Table(["Claim", "Row of the results", "Wanted", "Measured", "Reached"], lines, right=2)
 
 
@@ -90,7 +92,7 @@ def sentences(page: Page, claims: pd.DataFrame) -> list[str]:
         if claim and (reply := answer(claims, claim, WRITERS[claim.write])):
             value, small_print, interval = reply.measured.partition(" <small>")
             sentence = text.format(f"[{value}](claim:{name}){small_print}{interval}")
-            every.append(f"{sentence} (wanted {reply.goal}: {reply.holds}).")
+            every.append(f"{sentence} (wanted {reply.goal}: {reply.holds}{reply.state}).")
     return every
 
 
@@ -113,7 +115,7 @@ def _card(claims: pd.DataFrame, claims_shown: Iterable[Claim]) -> Table:
     lines = []
     for claim in claims_shown:
         reply = answer(claims, claim, WRITERS[claim.write])
-        ours = [reply.measured, reply.holds] if reply else ["-", "not measured"]
+        ours = [reply.measured + reply.state, reply.holds] if reply else ["-", "not measured"]
         goal = reply.goal if reply and not reply.goal.endswith(" 0") else "-"
         text = f"[{claim.question}](claim:{claim.name})" if reply else claim.question
         lines.append([text, claim.paper or goal, *ours])

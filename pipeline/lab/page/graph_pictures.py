@@ -13,9 +13,10 @@ from matplotlib.ticker import EngFormatter, MaxNLocator
 from learned_schedulers.figures import subplots
 from learned_schedulers.graphs.devices.timeline import Timeline
 from learned_schedulers.graphs.plans.gantt import gantt as gantt_chart
+from pipeline.lab.page.colours import series, styles
 from pipeline.lab.page.graphs import OF_PAPER
 from pipeline.lab.page.names import in_order, label
-from pipeline.lab.page.plots import key, legend, logarithmic, panels, saving, series, styles
+from pipeline.lab.page.plots import key, legend, logarithmic, panels, saving
 
 
 def gantt(bars: pd.DataFrame) -> Figure:

@@ -9,11 +9,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from learned_schedulers.figures import subplots
+from pipeline.lab.page.colours import BLUE, GREY, INK, VERMILION, colour
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import label
 from pipeline.lab.page.numbers import is_share
 from pipeline.lab.page.pages import declared
-from pipeline.lab.page.plots import BLUE, GREY, INK, VERMILION, colour, downwards, key, legend, point, saving, shares
+from pipeline.lab.page.plots import downwards, key, legend, point, saving, shares
 
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {  # of methods -> words and style
     "heuristic": ("a heuristic, at once", {"color": GREY, "marker": "s"}),
