@@ -157,7 +157,9 @@ def finely_over(ratio: float) -> str:
 
 def _signed(ratio: float, digits: int) -> str:
     text = percent(ratio - 1, digits)
-    return text if ratio < 1 or not text.strip("-0.%") else f"+{text}"
+    if not text.strip("-0.%"):
+        return text.removeprefix("-")
+    return text if ratio < 1 else f"+{text}"
 
 
 def digits(value: float) -> str:
