@@ -53,7 +53,7 @@ CELLS: dict[str, tuple[tuple[str, ...], list[Cell]]] = {  # page -> published ex
     "fusion": (
         ("fusion", "fusion_development"),
         [
-            Cell(("GO's fusion",), 0, lambda value: f"{100 * (value - 1):.2f}%", {
+            Cell(("GO's fusion",), 0, lambda value: f"{100 * (value - 1):.2f}%".replace("-0.00", "0.00"), {
                 "set": "fusion_unseen", "method": "go_fusion", "metric": "run_time", "baseline": "default"})
         ],
     ),
