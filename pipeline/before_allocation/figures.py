@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+from matplotlib.ticker import FixedFormatter
 
+from pipeline.lab.page.colours import styles
 from pipeline.lab.page.evidence import Evidence
-from pipeline.lab.page.panels import panels, styles
-from pipeline.lab.page.plots import Drawing, drawings, logarithmic
+from pipeline.lab.page.plots import Drawing, curve, drawings, logarithmic, panels, saving
 
 _SEARCHES = {
     "random_legal": "random legal orders",
@@ -28,18 +28,15 @@ def figures(evidence: Evidence) -> dict[str, Drawing]:
 
 def _by_candidates(rows: pd.DataFrame) -> Figure:
     """Cycles over the default's by measured candidates; a line for each search, a point for a method without one."""
-    style = styles(list(_SEARCHES.values()))
-    with panels(["all"], 1, 5.4, 3.2, style, 2, markersize=5) as (figure, (ax,)):
-        for method, name in _SEARCHES.items():
+    style = styles(list(_SEARCHES))
+    with panels(["all"], 1, 5.4, 3.2, style, 2, _SEARCHES.__getitem__, markersize=5) as (figure, (ax,)):
+        for method, mark in style.items():
             single = "learned" if method == "learned_evolution" else method
             line = rows[(rows["method"] == method) | ((rows["method"] == single) & (rows["decoder"] == "candidates_1"))]
             line = line.assign(count=line["decoder"].str.removeprefix("candidates_").astype(int)).sort_values("count")
-            ax.vlines(line["count"], line["low"], line["high"], color=style[name]["color"], linewidth=1.2)
-            ax.plot(line["count"], line["value"], markersize=5, linewidth=1.4, **style[name])
-        ax.axhline(1.0, color="#555555", linewidth=1)
+            curve(ax, line["count"], line, 1.2, markersize=5, linewidth=1.4, **mark)
+        saving(ax.yaxis)
         logarithmic(ax.xaxis, [1, 10, 100, 1000])
-        ax.xaxis.set_major_locator(FixedLocator([1, 10, 100, 1000]))
         ax.xaxis.set_major_formatter(FixedFormatter(["1", "10", "100", "1,000"]))
-        ax.xaxis.set_minor_locator(NullLocator())
-        ax.set(xlabel="candidates that are compiled and measured", ylabel="cycles over LLVM's default")
+        ax.set_xlabel("candidates that are compiled and measured")
     return figure

@@ -6,9 +6,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedFormatter
 
+from pipeline.lab.page.colours import series
 from pipeline.lab.page.evidence import Evidence
-from pipeline.lab.page.panels import panels, styles
-from pipeline.lab.page.plots import Drawing, curve, drawings, logarithmic
+from pipeline.lab.page.plots import Drawing, curve, drawings, logarithmic, panels
 
 
 def figures(evidence: Evidence) -> dict[str, Drawing]:
@@ -21,7 +21,7 @@ def _by_size(rows: pd.DataFrame) -> Figure:
     """Speedup over one step per call by the size of a state; a line for each number of fused steps."""
     fused = sorted(set(rows["iterations"]), key=int)
     names = {number: f"{number} steps fused" if number != "1" else "one step" for number in fused}
-    style = styles(list(names.values()))
+    style = series(names.values())
     with panels(["all"], 1, 6, 3.4, style, 4, markersize=5) as (figure, (ax,)):
         for number, name in names.items():
             line = rows[rows["iterations"] == number]

@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from learned_schedulers.figures import subplots
+from pipeline.lab.page.colours import INK, PALETTE
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.plots import Drawing, drawings, shares
 
-_TINTS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a8a8a"]  # Okabe & Ito, 2008
 _SPREAD = {"ready_largest": "largest", "ready_mean": "mean", "ready_median": "median"}
 _LONG, _MANY = 30, 20  # ends of the axes of lengths and of decades of orders
 
@@ -29,7 +29,7 @@ def _corpus(statistics: pd.DataFrame) -> Figure:
     with subplots(11, 3.3, 1, 3) as (figure, axes):
         lengths, orders, ready = axes[0]
         whole = statistics[(statistics["program"] == "") & (statistics["source"] != "")]
-        for tint, (source, rows) in zip(_TINTS, whole.groupby("source", sort=True), strict=False):
+        for tint, (source, rows) in zip(PALETTE, whole.groupby("source", sort=True), strict=False):
             blocks = rows.loc[rows["statistic"] == "blocks", "value"].iloc[0]
             style: Any = {"color": tint, "markersize": 3, "linewidth": 1.4, "label": str(source)}
             for ax, statistic, last in ((lengths, "length", _LONG), (orders, "log10_orders", _MANY)):
@@ -49,7 +49,7 @@ def _corpus(statistics: pd.DataFrame) -> Figure:
 def _draw_ready(ax: Axes, every: pd.DataFrame) -> None:
     for (statistic, label), line in zip(_SPREAD.items(), ("--", "-", ":"), strict=True):
         rows = every[every["statistic"] == statistic]
-        ax.plot(rows["bin"].astype(int), rows["value"], line, color="#222222", marker="o", markersize=3, label=label)
+        ax.plot(rows["bin"].astype(int), rows["value"], line, color=INK, marker="o", markersize=3, label=label)
     ax.set(title="Ready orders: distance from uniform", xlabel="instructions (blocks with several orders)")
     ax.set_ylabel("total variation")
     ax.set_ylim(bottom=0)

@@ -14,15 +14,15 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from learned_schedulers.figures import subplots
+from pipeline.lab.page.colours import INK, PALETTE, colour
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import label
 from pipeline.lab.page.numbers import duration
-from pipeline.lab.page.panels import COLOURS
-from pipeline.lab.page.plots import Drawing, downwards, drawings, key, legend, shares, thousands
+from pipeline.lab.page.plots import Drawing, downwards, drawings, key, legend, saving, shares, thousands
 
 _UNTAUGHT = "go_fusion_untaught"
-_ALONE_COLOUR, _EDGE_COLOUR, _INK = "#9a9a9a", "#cfcfcf", "#222222"
-_TINTS = COLOURS[:6]
+_ALONE_COLOUR, _EDGE_COLOUR = "#9a9a9a", "#cfcfcf"
+_TINTS = PALETTE[:6]
 _JOINED: Any = {"linewidth": 6, "alpha": 0.4}
 _REPEATED_WIDTH = 2  # of a line to an operation that other kernels compute as well
 _CALLS = ("library", "opaque")
@@ -54,36 +54,35 @@ def _counts(parts: pd.DataFrame) -> pd.DataFrame:
 def _kernels(counts: pd.DataFrame) -> Figure:
     """Kernels of every graph, with a bar for each method; the first bar is before fusion."""
     names, methods = list(dict.fromkeys(counts["part"])), list(dict.fromkeys(counts["method"]))
-    tints = dict(zip(methods, ("#b0b0b0", *COLOURS), strict=False))
     wide = 0.8 / len(methods)
     with subplots(8, 1.2 + (0.12 * len(methods) + 0.12) * len(names)) as (figure, axes):
         ax = axes[0, 0]
         for rank, method in enumerate(methods):
             bars = counts[counts["method"] == method].set_index("part")["value"]
             heights = [-names.index(name) + 0.4 - (rank + 0.5) * wide for name in bars.index]
-            ax.barh(heights, bars, wide * 0.92, color=tints[method])
+            ax.barh(heights, bars, wide * 0.92, color=colour(method))
         downwards(ax, names, 0.6)
         ax.set_xlabel("kernels")
         ax.xaxis.set_major_locator(MaxNLocator(8, integer=True))
         thousands(ax.xaxis)
-        legend(figure, [key(label(name), color=tint, linewidth=6) for name, tint in tints.items()], 3)
+        legend(figure, [key(label(name), color=colour(name), linewidth=6) for name in methods], 3)
     return figure
 
 
 def _training(history: pd.DataFrame, control: float | None) -> Figure:
     """Development and training graphs by updates; lines are seeds, the dashed line is the control without learning."""
     panels = {
-        "development": "Development: time over the best default's",
+        "development": "Development: against the best default",
         "training": "Training: share saved by a round",
     }
-    tints = dict(zip(sorted(set(history["seed"])), COLOURS, strict=False))
+    tints = dict(zip(sorted(set(history["seed"])), PALETTE, strict=False))
     with subplots(9, 3.4, 1, len(panels)) as (figure, axes):
         for ax, (split, title) in zip(axes[0], panels.items(), strict=True):
             for seed, rows in history[history["split"] == split].groupby("seed"):
                 ax.plot(rows["update"], rows["value"], "-o", markersize=3, linewidth=1.2, color=tints[seed])
             ax.set(title=title, xlabel="updates")
             ax.xaxis.set_major_locator(MaxNLocator(6))
-        axes[0, 0].axhline(1, color="#444444", linewidth=0.8)
+        saving(axes[0, 0].yaxis)
         axes[0, 1].set_yscale("log", nonpositive="mask")
         shares(axes[0, 1].yaxis)
         keys = [key(f"seed {seed}", color=tint, marker="o", markersize=3) for seed, tint in tints.items()]
@@ -120,7 +119,7 @@ def _keys() -> Iterator[Any]:
     yield key("not stored", marker="o", color=tint, markerfacecolor="white", **dot)
     yield key("a kernel of its own", marker="o", color=_ALONE_COLOUR, **dot)
     yield key("library call", marker="s", color=_ALONE_COLOUR, **dot)
-    yield key("computed in several kernels", marker="o", color=tint, markeredgecolor=_INK, markeredgewidth=1.4, **dot)
+    yield key("computed in several kernels", marker="o", color=tint, markeredgecolor=INK, markeredgewidth=1.4, **dot)
 
 
 def _draw(ax: Axes, plan: pd.DataFrame) -> None:
@@ -143,7 +142,7 @@ def _draw(ax: Axes, plan: pd.DataFrame) -> None:
     for row in each.to_dict("records"):
         tint = tint_of.get(row["operation"], _ALONE_COLOUR)
         shown: Any = {"color": tint if row["written"] else "white", "marker": "s" if row["loop"] in _CALLS else "o"}
-        ring = _INK if row["operation"] in repeated else tint
+        ring = INK if row["operation"] in repeated else tint
         ax.plot(*points[row["operation"]], markeredgecolor=ring, markersize=4.5, markeredgewidth=1.1, zorder=3, **shown)
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)

@@ -9,13 +9,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from learned_schedulers.figures import subplots
+from pipeline.lab.page.colours import GREY, colour, styles
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import label, set_label
-from pipeline.lab.page.panels import panels, styles
-from pipeline.lab.page.plots import Drawing, curve, drawings, logarithmic, shares, thousands, training
+from pipeline.lab.page.plots import Drawing, curve, drawings, logarithmic, panels, shares, thousands, training
 
 _CURVES = [("loss", "Loss, nats per choice"), ("exact_match", "Exact match, development blocks")]
-_TINTS = ("#0072b2", "#d55e00", "#cc79a7", "#56b4e9", "#e69f00")  # Okabe & Ito, 2008
 _QUARTERS = [0, 0.25, 0.5, 0.75, 1]
 
 
@@ -28,7 +27,7 @@ def figures(evidence: Evidence) -> dict[str, Drawing]:
     return drawings(
         imitation_length=(_by_length, lengths),
         imitation_reliability=(_reliability, beliefs),
-        imitation_training=(training, evidence.table("history", "imitation"), _CURVES, _TINTS),
+        imitation_training=(training, evidence.table("history", "imitation"), _CURVES),
     )
 
 
@@ -56,14 +55,14 @@ def _reliability(parts: pd.DataFrame) -> Figure:
 
     `parts`: table `parts`, rows by confidence of one method. On the diagonal, confidence equals the exact match.
     """
-    sets = sorted(set(parts["set"]))
-    bars: Any = {"align": "edge", "color": _TINTS[0], "alpha": 0.55, "edgecolor": "white", "linewidth": 0.6}
+    sets, tint = sorted(set(parts["set"])), colour(parts["method"].iloc[0])
+    bars: Any = {"align": "edge", "color": tint, "alpha": 0.55, "edgecolor": "white", "linewidth": 0.6}
     with subplots(1.0 + 2.8 * len(sets), 4.6, 2, len(sets)) as (figure, axes):
         axes[0, 0].get_gridspec().set_height_ratios([3, 1.3])
         for (above, below), tested in zip(axes.T, sets, strict=True):
             rows = parts[parts["set"] == tested].sort_values("rank")
-            above.plot([0, 1], [0, 1], color="#8a8a8a", linestyle="--", linewidth=1)
-            curve(above, rows["confidence"], rows, 1.3, linestyle="-", marker="o", color=_TINTS[0], markersize=4.5)
+            above.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1)
+            curve(above, rows["confidence"], rows, 1.3, linestyle="-", marker="o", color=tint, markersize=4.5)
             above.set_title(set_label(tested))
             shares(above.yaxis, whole=True)
             ends = np.array([[float(end) for end in part.split("-")] for part in rows["part"]]).reshape(-1, 2)

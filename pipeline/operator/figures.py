@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from learned_schedulers.figures import subplots
+from pipeline.lab.page.colours import colour, series
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import DECODERS, decoder_label, in_order, label, set_label
 from pipeline.lab.page.plots import Drawing, downwards, drawings, key, legend, logarithmic, point, shares
@@ -15,24 +16,7 @@ from pipeline.operator.tables import ALONE
 
 _METHODS = ("cyclic", ALONE, "nearest")
 _RELAXATIONS = ("none", "sinkhorn", "popocs_cyclic", "popocs_extrapolated", "popocs_nearest", "time_indexed")
-_MARKS: dict[str, Any] = {  # Okabe & Ito, 2008
-    "hungarian": {"marker": "o", "color": "#d55e00"},
-    "topological": {"marker": "s", "color": "#0072b2"},
-    "expected_slots": {"marker": "^", "color": "#8a8a8a"},
-    "best": {"marker": "D", "color": "#009e73"},
-}
-# Okabe & Ito, 2008: our methods are blue and green, the paper's loop is orange.
-_COLOURS = {
-    "cyclic": "#d55e00",
-    "extrapolated": "#0072b2",
-    ALONE: "#0072b2",
-    "nearest": "#009e73",
-    "cyclic_loop": "#e69f00",
-    "qpth": "#cc79a7",
-    "cvxpylayers": "#222222",
-    "cvxpylayers_moreau": "#8a8a8a",
-    "linsatnet": "#56b4e9",
-}
+_MARKS = series(("hungarian", "topological", "expected_slots", "best"))
 _NAMES = {ALONE: "extrapolated", "cyclic_loop": "cyclic loop in PyTorch", "linsatnet": "LinSATNet"}
 _SIZES = (5, 10, 20, 40, 64, 128, 256)  # ticks
 _FLOOR = 1e-9  # lower end of the logarithmic axis, where residuals of exactly 0 are drawn
@@ -71,7 +55,7 @@ def _violations(table: pd.DataFrame, tolerance: float) -> Figure:
             for method in _METHODS:
                 rows = drawn[drawn["method"] == method].sort_values("iterations")
                 for column, line in (("residual_median", "-"), ("residual_max", "--")):
-                    style: Any = {"color": _COLOURS[method], "linestyle": line, "linewidth": 1.5}
+                    style: Any = {"color": colour(method), "linestyle": line, "linewidth": 1.5}
                     residuals = rows[column].clip(lower=_FLOOR)
                     if method == "nearest":
                         ax.axhline(residuals.iloc[0], **style)
@@ -84,7 +68,7 @@ def _violations(table: pd.DataFrame, tolerance: float) -> Figure:
         for ax in axes[0, 1:]:
             ax.set_yticklabels([])
         axes[0, 0].set_ylabel("largest violation of a block")
-        keys = [key(_name(method), color=_COLOURS[method]) for method in _METHODS]
+        keys = [key(_name(method), color=colour(method)) for method in _METHODS]
         keys += [key("median block", color="#444444"), key("worst block", color="#444444", linestyle="--")]
         legend(figure, [*keys, key("tolerance", color="#666666", linestyle=":")], 6)
     return figure
@@ -96,12 +80,11 @@ def _speed(timed: pd.DataFrame) -> Figure:
     `timed`: rows of table `peers` with seconds. Solid: DAGs of the corpus; dotted: random DAGs, scaled to that batch.
     """
     batch = timed.loc[timed["dags"] == "corpus", "batch"].max()
-    colours = {peer: _COLOURS.get(peer, "#999999") for peer in timed["peer"]}
     sizes = [n for n in _SIZES if n in set(timed["n_instructions"])]
     with subplots(8, 4.2, 1, 2) as (figure, axes):
         for (peer, dags), rows in timed.groupby(["peer", "dags"], sort=False):
             rows = rows.sort_values("n_instructions")
-            style: Any = {"color": colours[str(peer)], "linestyle": "-" if dags == "corpus" else ":"}
+            style: Any = {"color": colour(str(peer)), "linestyle": "-" if dags == "corpus" else ":"}
             for ax, column in zip(axes[0], ("seconds_per_batch", "peak_memory_mb"), strict=True):
                 if dags == "corpus" or column == "seconds_per_batch":  # memory of random DAGs is of another batch
                     values = rows[column] * (1 if dags == "corpus" else batch / rows["batch"])
@@ -110,7 +93,7 @@ def _speed(timed: pd.DataFrame) -> Figure:
         for ax, title, ticks in zip(axes[0], titles, (sizes, _SIZES[:5]), strict=True):
             ax.set(yscale="log", title=title, xlabel="instructions")
             logarithmic(ax.xaxis, ticks)
-        keys = [key(_name(peer), color=tint) for peer, tint in colours.items()]
+        keys = [key(_name(peer), color=colour(peer)) for peer in dict.fromkeys(timed["peer"])]
         if (timed["dags"] == "random").any():
             keys.append(key("random DAGs", color="#444444", linestyle=":"))
         legend(figure, keys, 4)

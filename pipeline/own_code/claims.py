@@ -39,14 +39,14 @@ def claims() -> Iterator[Claim]:
     for memory in ("tso", "single_thread"):
         for processor in PROCESSORS:
             row = ordered | {"dependencies": memory, "target": processor, "judge": processor}
-            question = f"{processor}, `{memory}`: what are the best method's cycles over GCC's?"
-            yield Claim(f"own_cycles_{memory}_{processor}", "< 1", row).as_question(question, "number_4")
+            question = f"{processor}, `{memory}`: what does the best method save of GCC's cycles?"
+            yield Claim(f"own_cycles_{memory}_{processor}", "< 1", row).as_question(question, "saves")
     confirmed = row_of("own_gains", decoder="confirmed", dependencies="tso")
     for processor in PROCESSORS:
         place = confirmed | {"target": processor}
         loops = {"metric": "loop_cycles", "comparison": "ratio", "baseline": "before", "judge": processor}
-        question = f"{processor}: what are the cycles of changed blocks in a loop over those before?"
-        yield Claim(f"own_loop_cycles_{processor}", "<= 1", place | loops).as_question(question, "number_4")
+        question = f"{processor}: what do changed blocks save in a loop of the cycles before?"
+        yield Claim(f"own_loop_cycles_{processor}", "<= 1", place | loops).as_question(question, "saves")
     question = "How many comparisons leave the conditional jump with which they fuse?"
     yield Claim("own_fused_pairs_split", "== 0", confirmed | {"metric": "pairs_split"}).as_question(question, "count")
     passing = row_of("own_projects", set="all", metric="projects_passing")

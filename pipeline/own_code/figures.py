@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 from matplotlib.figure import Figure
 
 from learned_schedulers.figures import subplots
+from pipeline.lab.page.colours import series
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import in_order
-from pipeline.lab.page.plots import Drawing, downwards, drawings, key, legend, point
+from pipeline.lab.page.plots import Drawing, downwards, drawings, key, legend, point, saving
 from pipeline.own_code.claims import PROCESSORS
 
-_STYLES: dict[str, Any] = {  # Okabe & Ito, 2008
-    "tso": {"color": "#0072b2", "marker": "o"},
-    "single_thread": {"color": "#d55e00", "marker": "D"},
-}
+_STYLES = series(("tso", "single_thread"))
 _APART = 0.13  # between the two models of memory of a processor
 
 
@@ -38,8 +34,7 @@ def _by_memory(rows: pd.DataFrame) -> Figure:
         for row in rows.to_dict("records"):
             height = -names.index(row["target"]) + (_APART if row["dependencies"] == "tso" else -_APART)
             point(ax, row, height, 1.6, markersize=6, **_STYLES[row["dependencies"]])
-        ax.axvline(1, color="#222222", linewidth=0.8)
         downwards(ax, names)
-        ax.set_xlabel("cycles over those of GCC's order, best method")
+        saving(ax.xaxis)
         legend(figure, [key(name, **style) for name, style in _STYLES.items()], 2)
     return figure

@@ -8,11 +8,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from learned_schedulers.figures import subplots
+from pipeline.lab.page.colours import BLUE, INK, VERMILION
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.plots import Drawing, downwards, drawings, point
 
 _FACTOR = 2.0  # beyond which a kind of operations is an outlier
-_USUAL, _OUTLIER = "#0072b2", "#d55e00"
 
 
 def figures(evidence: Evidence) -> dict[str, Drawing]:
@@ -35,8 +35,8 @@ def _ratios(rows: pd.DataFrame, width: float, title: str) -> Figure:
         ends = [*rows["value"], *rows["low"], *rows["high"]]
         least, most = (np.nanmin([0.4, *ends]) / 1.1, np.nanmax([2.5, *ends]) * 1.1)
         ax.axvspan(1 / _FACTOR, _FACTOR, color="#eef4f8", zorder=0)
-        ax.axvline(1, color="#222222", linewidth=0.8)
-        tints = [_USUAL if 1 / _FACTOR <= value <= _FACTOR else _OUTLIER for value in rows["value"]]
+        ax.axvline(1, color=INK, linewidth=0.8)
+        tints = [BLUE if 1 / _FACTOR <= value <= _FACTOR else VERMILION for value in rows["value"]]
         for height, (row, tint) in enumerate(zip(rows.to_dict("records"), tints, strict=True)):
             point(ax, row, -height, 1.6, marker="o", markersize=5.5, color=tint)
         downwards(ax, [f"{_short(name)} ({n})" for name, n in zip(rows["judge"], rows["n"], strict=True)])

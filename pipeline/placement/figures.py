@@ -9,10 +9,10 @@ from matplotlib.ticker import MaxNLocator
 
 from learned_schedulers.figures import subplots
 from pipeline.lab.page import graph_pictures as pictures
+from pipeline.lab.page.colours import PALETTE, styles
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import label
-from pipeline.lab.page.panels import COLOURS, panels, styles
-from pipeline.lab.page.plots import Drawing, drawings, key, legend, logarithmic
+from pipeline.lab.page.plots import Drawing, drawings, key, legend, logarithmic, panels, saving
 
 _FOUR, _FEW, _SMALL, _SPEED = "placement", "placement_few", "placement_node_by_node", "placing_speed"
 _COUNTS = ("1", "10", "100")
@@ -79,7 +79,8 @@ def _convergence(curves: pd.DataFrame, by: str) -> Figure:
             curve = curves[curves["method"] == name].sort_values(by)
             ax.plot(curve[by], curve["value"], markersize=4, linewidth=1.4, **style[name])
         logarithmic(ax.xaxis, 6)
-        ax.set(xlabel=by, ylabel="time over the best known", ylim=(0.98, min(3.0, 1.02 * curves["value"].max())))
+        ax.set(xlabel=by, ylim=(0.98, min(3.0, 1.02 * curves["value"].max())))
+        saving(ax.yaxis, "takes longer than the best known")
     return figure
 
 
@@ -91,14 +92,14 @@ def _over_the_graph(operations: pd.DataFrame) -> Figure:
     with subplots(9, 0.9 + 1.7 * len(schedules), len(schedules)) as (figure, axes):
         for ax, (place, _) in zip(axes[:, 0], schedules, strict=True):
             schedule = operations[operations["place"] == place]
-            tints = np.array(COLOURS)[schedule["device"].to_numpy() % len(COLOURS)]
+            tints = np.array(PALETTE)[schedule["device"].to_numpy() % len(PALETTE)]
             ax.scatter(schedule["depth"], schedule["height"], s=5, c=tints, linewidths=0)
             ax.set_title(label(schedule["method"].iloc[0]))
             ax.set_yticks([])
             ax.grid(visible=False)
         axes[-1, 0].set_xlabel("depth in the graph: operations on the longest path before it")
         devices = sorted(set(operations["device"]))
-        keys = [key(f"device {k}", color=COLOURS[k % len(COLOURS)], marker="o", linestyle="") for k in devices]
+        keys = [key(f"device {k}", color=PALETTE[k % len(PALETTE)], marker="o", linestyle="") for k in devices]
         legend(figure, keys, len(keys))
     return figure
 
@@ -108,12 +109,13 @@ def _training(history: pd.DataFrame) -> Figure:
     measured = history[history["split"] == "development"]
     with subplots(6.5, 3.2) as (figure, axes):
         ax = axes[0, 0]
-        for colour, (_, rows) in zip(COLOURS, measured.groupby("seed"), strict=False):
+        for colour, (_, rows) in zip(PALETTE, measured.groupby("seed"), strict=False):
             ax.plot(rows["update"], rows["value"], "-o", markersize=3, color=colour)
-        ax.set(xlabel="updates", ylabel="time over one device's")
+        ax.set_xlabel("updates")
+        saving(ax.yaxis)
         ax.xaxis.set_major_locator(MaxNLocator(6))
         seeds = sorted(set(measured["seed"]))
-        legend(figure, [key(f"seed {s}", color=c) for s, c in zip(seeds, COLOURS, strict=False)], 5)
+        legend(figure, [key(f"seed {s}", color=c) for s, c in zip(seeds, PALETTE, strict=False)], 5)
     return figure
 
 
@@ -121,7 +123,7 @@ def _growth(rows: pd.DataFrame) -> Figure:
     """Seconds against operations, both logarithmic; dotted lines show proportional growth."""
     with subplots(6, 3.4) as (figure, axes):
         ax, keys = axes[0, 0], []
-        for colour, name in zip(COLOURS, ("decision", "update"), strict=False):
+        for colour, name in zip(PALETTE, ("decision", "update"), strict=False):
             points = rows[rows["metric"] == f"{name}_seconds"]
             points = points.assign(n=points["lengths"].astype(float)).sort_values("n")
             ax.plot(points["n"], points["value"], "-o", color=colour, markersize=4)

@@ -12,10 +12,10 @@ from matplotlib.ticker import LogFormatterSciNotation, LogLocator, MaxNLocator, 
 
 from learned_schedulers.figures import subplots
 from pipeline.lab.page import graph_pictures as pictures
+from pipeline.lab.page.colours import BLUE, INK, series, styles
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import in_order, spelt
-from pipeline.lab.page.panels import COLOURS, panels, styles
-from pipeline.lab.page.plots import Drawing, downwards, drawings, key, legend, shares, training
+from pipeline.lab.page.plots import Drawing, downwards, drawings, key, legend, panels, saving, shares, training
 
 _SIZES, _UNSEEN, _TRAINED = "gflownet_paper_sizes", "gflownet", ("gflownet", "gflownet_one_graph")
 _MODELS = {"uniform": "gflownet_uniform", "robust": "gflownet_drawn", "larger": "gflownet_larger_drawn"}
@@ -50,7 +50,7 @@ def _training(history: pd.DataFrame) -> Figure:
     """Speedup on development graphs as a share of the bound, against steps."""
     measured = history[history["split"] == "development"]
     named = measured.assign(model=measured["model"].replace(_MODELS))
-    return training(named, (("mean", "Mean of the schedules"), ("best", "Best schedule")), COLOURS, of="graphs")
+    return training(named, (("mean", "Mean of the schedules"), ("best", "Best schedule")), of="graphs")
 
 
 def _by_strength(rows: pd.DataFrame, frozen: dict[str, float]) -> pd.DataFrame:
@@ -73,11 +73,10 @@ def _over_strength(rows: pd.DataFrame, frozen: dict[str, float]) -> Figure:
                 ax.plot(line["strength"], line["value"], markersize=5, linewidth=1.2, **mark)
                 ends: Any = (line["strength"], line["low"], line["high"])
                 ax.fill_between(*ends, color=mark["color"], alpha=0.1, linewidth=0)
-            ax.axhline(1, color="#222222", linewidth=0.8)
             if kind in frozen:
-                ax.axvline(frozen[kind], color="#222222", linewidth=0.8, linestyle="--")
+                ax.axvline(frozen[kind], color=INK, linewidth=0.8, linestyle="--")
             ax.set(xscale="log", xlabel="mean transfer in mean operations", title=kind)
-        axes[0].set_ylabel("makespan over list scheduling's")
+            saving(ax.yaxis)
     return figure
 
 
@@ -93,8 +92,8 @@ def _scattered(rows: pd.DataFrame) -> pd.DataFrame:
 def _by_temperature(points: pd.DataFrame) -> Figure:
     """Speedup against diversity: means of the kept are filled, the best hollow; a line joins the temperatures."""
     points = points.set_index("method")
-    peers = styles([name for name in _PEERS if name in points.index])
-    marks: dict[str, Any] = {"gflownet": {"color": "#222222", "marker": "h"}} | peers
+    marks = styles(["gflownet", *(name for name in _PEERS if name in points.index)])
+    peers = {name: mark for name, mark in marks.items() if name != "gflownet"}
     line = points.loc[[name for name in _SIGMAS if name in points.index]]
     with panels(["all"], 1, 5.0, 3.4, marks, 3, linestyle="") as (figure, (ax,)):
         for column, hollow in (("kept_speedup", {}), ("speedup", {"markerfacecolor": "none"})):
@@ -114,17 +113,17 @@ def _exactness(rows: pd.DataFrame) -> Figure:
     """Exact total variation of each graph, a mark for each sigma. rows: of table `results`; `decoder` is sigma."""
     graphs = in_order(rows["set"], ())
     sigmas = sorted(set(rows["decoder"]), key=float, reverse=True)
-    marks = {sigma: (COLOURS[k % len(COLOURS)], "osD^v"[k % 5]) for k, sigma in enumerate(sigmas)}
+    marks = series(sigmas)
     with subplots(8, 1.2 + 0.4 * len(graphs)) as (figure, axes):
         ax = axes[0, 0]
-        for k, (sigma, (colour, marker)) in enumerate(marks.items()):
+        for k, (sigma, mark) in enumerate(marks.items()):
             shift = 0.2 * (k - (len(marks) - 1) / 2)  # equal values would cover each other
             of_sigma = rows[rows["decoder"] == sigma]
             heights = [-graphs.index(name) - shift for name in of_sigma["set"]]
-            ax.plot(of_sigma["value"], heights, color=colour, marker=marker, linestyle="")
+            ax.plot(of_sigma["value"], heights, linestyle="", **mark)
         downwards(ax, [spelt(name) for name in graphs])
         ax.set(xlabel="total variation between probabilities and R/Z: 0 is exact, 1 is disjoint", xlim=(0, None))
-        keys = [key(f"sigma {s}", color=colour, marker=mark, linestyle="") for s, (colour, mark) in marks.items()]
+        keys = [key(f"sigma {sigma}", linestyle="", **mark) for sigma, mark in marks.items()]
         legend(figure, keys, 5)
     return figure
 
@@ -137,9 +136,9 @@ def _probabilities(schedules: pd.DataFrame) -> Figure:
             for j, sigma in enumerate(sigmas):
                 ax = axes[k, j]
                 of_panel = schedules[(schedules["graph"] == graph) & (schedules["sigma"] == sigma)]
-                ax.loglog(of_panel["target"], of_panel["probability"], ".", color=COLOURS[0], markersize=3, alpha=0.4)
+                ax.loglog(of_panel["target"], of_panel["probability"], ".", color=BLUE, markersize=3, alpha=0.4)
                 ends = [of_panel["target"].min(), of_panel["target"].max()]
-                ax.plot(ends, ends, color="#222222", linewidth=1)
+                ax.plot(ends, ends, color=INK, linewidth=1)
                 ax.set(title=f"{spelt(graph)}, sigma {sigma:g}", xlabel="R/Z")
                 for axis in (ax.xaxis, ax.yaxis):
                     _few_labels(axis, ends)

@@ -9,10 +9,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from learned_schedulers.figures import subplots
+from pipeline.lab.page.colours import BLUE, SKY, VERMILION, styles
 from pipeline.lab.page.evidence import Evidence
-from pipeline.lab.page.names import in_order, label, with_decoder
-from pipeline.lab.page.panels import panels, styles
-from pipeline.lab.page.plots import Drawing, curve, drawings, key, legend, logarithmic
+from pipeline.lab.page.names import in_order, with_decoder
+from pipeline.lab.page.plots import Drawing, curve, drawings, key, legend, logarithmic, panels, saving
 from pipeline.lab.page.tables import CHOSEN, TO_GCC
 
 _ON = {"target": "atom", "set": "test_10_40"}  # of the picture of quality against time
@@ -24,14 +24,8 @@ def figures(evidence: Evidence) -> dict[str, Drawing]:
     examples = evidence.table("timelines", "processors")
     blocks = [block for _, block in examples.groupby("rank")] if len(examples) else []
     return drawings(
-        guess_time=(_curves, times, "microseconds", "microseconds per block, one core", "cycles over the best known"),
-        guess_calls=(
-            _curves,
-            calls[calls["method"] != "random"],
-            "budget",
-            "calls of llvm-mca",
-            "cycles over search's",
-        ),
+        guess_time=(_curves, times, "microseconds", "microseconds per block, one core"),
+        guess_calls=(_curves, calls[calls["method"] != "random"], "budget", "calls of llvm-mca"),
         processors_pareto=(_pareto, _points(evidence)),
         **{f"processors_block_{k}": (_timelines, block) for k, block in enumerate(blocks, 1)},
     )
@@ -61,28 +55,18 @@ def _budgets(rows: pd.DataFrame) -> pd.DataFrame:
     return chosen.assign(budget=budgets, microseconds=of_time.reindex(keys).to_numpy())
 
 
-def _curves(points: pd.DataFrame, x: str, of_x: str, of_y: str) -> Figure:
+def _curves(points: pd.DataFrame, x: str, of_x: str) -> Figure:
     """Cycles over the baseline's against `x`, a panel for each processor."""
     targets = in_order(set(points["target"]) - {"all"}, ("atom", "silvermont", "btver2", "haswell"))
-    style = styles([label(name) for name in points["method"].unique()])
-    with panels(targets, 3, 3.7, 2.9, style, 3, str) as (figure, axes):
+    style = styles(list(points["method"].unique()))
+    with panels(targets, 3, 3.7, 2.9, style, 3) as (figure, axes):
         for ax, target in zip(axes, targets, strict=True):
             for name, of_method in points[points["target"] == target].groupby("method", sort=False):
-                in_sequence = of_method.sort_values("budget")
-                curve(
-                    ax,
-                    in_sequence[x].to_numpy(float),
-                    in_sequence,
-                    1.2,
-                    linewidth=1.3,
-                    markersize=4,
-                    **style[label(str(name))],
-                )
-            ax.axhline(1, color="#222222", linewidth=0.8)
+                line = of_method.sort_values("budget")
+                curve(ax, line[x].to_numpy(float), line, 1.2, linewidth=1.3, markersize=4, **style[str(name)])
+            saving(ax.yaxis)
             logarithmic(ax.xaxis, 9)
             ax.set(xlabel=of_x, title=target)
-        for ax in axes[::3]:
-            ax.set_ylabel(of_y)
     return figure
 
 
@@ -91,7 +75,7 @@ def _pareto(points: pd.DataFrame) -> Figure:
 
     `points`: rows of table `results` with columns `name` and `microseconds`. The line joins the Pareto front.
     """
-    style = styles(points["name"].tolist())
+    style = styles(points["name"].tolist(), points["method"].tolist())
     with subplots(9.5, 6.4) as (figure, axes):
         ax = axes[0, 0]
         points = points.sort_values(["microseconds", "value"])
@@ -100,9 +84,9 @@ def _pareto(points: pd.DataFrame) -> Figure:
         for _, row in points.iterrows():
             ax.vlines(row["microseconds"], row["low"], row["high"], color=style[row["name"]]["color"])
             ax.plot(row["microseconds"], row["value"], linestyle="", markersize=6.5, **style[row["name"]])
-        ax.axhline(1, color="#222222", linewidth=0.8)
+        saving(ax.yaxis)
         logarithmic(ax.xaxis, 9)
-        ax.set(xlabel="microseconds per block, one core", ylabel="cycles over GCC's")
+        ax.set_xlabel("microseconds per block, one core")
         legend(figure, [key(name, linestyle="", **mark) for name, mark in style.items()], 3)
     return figure
 
@@ -117,9 +101,9 @@ def _timelines(block: pd.DataFrame) -> Figure:
     with subplots(1.0 + 4.2 * len(orders), 0.27 * rows + 1.3, 1, len(orders)) as (figure, axes):
         for ax, (title, order) in zip(axes[0], orders, strict=True):
             slots, cycles = np.arange(rows), order["cycles"].iloc[0]
-            bars: Any = {"height": 0.7, "color": "#56b4e9", "edgecolor": "#0072b2"}
+            bars: Any = {"height": 0.7, "color": SKY, "edgecolor": BLUE}
             ax.barh(slots, np.maximum(order["latency"], 1), left=order["issue"], **bars)
-            ax.axvline(cycles - 1, color="#d55e00", linewidth=1.2)
+            ax.axvline(cycles - 1, color=VERMILION, linewidth=1.2)
             ax.set_yticks(slots, order["instruction"])
             ax.tick_params(axis="y", labelsize=7, labelfontfamily="DejaVu Sans Mono")
             ax.set(ylim=(rows - 0.4, -0.6), xlim=(-0.3, block["cycles"].max() + 0.3))

@@ -13,14 +13,15 @@ from matplotlib.patches import Rectangle
 
 from learned_schedulers.figures import subplots
 from pipeline.lab import paper
+from pipeline.lab.page.colours import INK, VERMILION, colour
 from pipeline.lab.page.evidence import ALL, Evidence
 from pipeline.lab.page.names import in_order, label
-from pipeline.lab.page.plots import Drawing, colour, downwards, drawings, key, legend, point, shares, training
+from pipeline.lab.page.plots import Drawing, downwards, drawings, key, legend, point, shares, training
 
 _EXPERIMENTS = ("quick", "paper")  # with our settings, and with those of the paper
 _BASELINES = ("random_legal", "input_order", "critical_path")
 _CURVES = (("loss", "Loss, nats per instruction"), ("exact_match", "Exact match"), ("valid_share", "Valid"))
-_HUNGARIAN: Any = {"color": "#d55e00", "markeredgecolor": "white"}
+_HUNGARIAN: Any = {"color": VERMILION, "markeredgecolor": "white"}
 _SHAPES: dict[str, tuple[float, str, bool]] = {  # decoder -> height above its line, mark, filled
     "hungarian": (0.14, "o", True),
     "topological": (-0.14, "s", False),
@@ -140,7 +141,7 @@ def example(rows: pd.DataFrame) -> Figure:
                 slots = np.arange(n)
                 for slot, instruction in zip(slots, row["gcc_order"], strict=True):
                     corner = (slot - 0.47, instruction - 0.46)
-                    ax.add_patch(Rectangle(corner, 0.94, 0.92, fill=False, edgecolor="#222222", linewidth=1.6))
+                    ax.add_patch(Rectangle(corner, 0.94, 0.92, fill=False, edgecolor=INK, linewidth=1.6))
                 ax.plot(slots + 0.33, np.asarray(row["order"]) - 0.27, "o", markersize=6, **_HUNGARIAN)
                 ax.set_title(f"{label(row['method'])}: {kind}")
                 ax.set_xticks(slots, [str(slot + 1) for slot in slots])
@@ -156,7 +157,7 @@ def example(rows: pd.DataFrame) -> Figure:
         figure.suptitle("; ".join(edges) or "every order is legal", fontsize=9)
         keys = [
             key("slot after matching (Hungarian)", marker="o", linestyle="", **_HUNGARIAN),
-            key("GCC's slot", marker="s", color="#222222", markerfacecolor="none", linestyle=""),
+            key("GCC's slot", marker="s", color=INK, markerfacecolor="none", linestyle=""),
         ]
         legend(figure, keys, 2)
     return figure

@@ -6,8 +6,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from learned_schedulers.figures import subplots
+from pipeline.lab.page.colours import GREEN, PALETTE
 from pipeline.lab.page.evidence import Evidence
-from pipeline.lab.page.panels import COLOURS
 from pipeline.lab.page.plots import Drawing, drawings, key, legend, logarithmic, thousands
 
 _MOST_GIGABYTES = 2.5  # the goal
@@ -23,17 +23,16 @@ def _growth(sizes: pd.DataFrame) -> Figure:
     with subplots(6.4, 3.1, 1, 2) as (figure, axes):
         left, right = axes[0]
         keys = []
-        for colour, (name, text) in zip(
-            COLOURS, {"seconds": "seconds", "processor_seconds": "seconds of the processor"}.items(), strict=False
-        ):
+        lines = {"seconds": "seconds", "processor_seconds": "seconds of the processor"}
+        for colour, (name, text) in zip(PALETTE, lines.items(), strict=False):
             left.plot(sizes["blocks"], sizes[name], "-o", color=colour, markersize=4)
             keys.append(key(text, color=colour))
         last = sizes.iloc[-1]
         left.plot(sizes["blocks"], sizes["blocks"] * (last["processor_seconds"] / last["blocks"]), ":", color="#444444")
         keys.append(key("growth in proportion", color="#444444", linestyle=":"))
-        right.plot(sizes["blocks"], sizes["peak_memory_gb"], "-o", color=COLOURS[2], markersize=4)
+        right.plot(sizes["blocks"], sizes["peak_memory_gb"], "-o", color=GREEN, markersize=4)
         right.axhline(_MOST_GIGABYTES, color="#444444", linestyle="--", linewidth=1)
-        keys += [key("gigabytes", color=COLOURS[2]), key("goal", color="#444444", linestyle="--")]
+        keys += [key("gigabytes", color=GREEN), key("goal", color="#444444", linestyle="--")]
         logarithmic(left.yaxis, [10, 30, 100, 300, 1000, 3000])
         logarithmic(right.yaxis, [0.5, 1, 2, 4])
         right.yaxis.set_major_formatter("{x:g}")

@@ -41,13 +41,14 @@ def evidence(*names: str, results: pd.DataFrame | None = None, **tables: pd.Data
 
 
 def page(name: str, evidence: Evidence) -> tuple[str, dict[str, Drawing]]:
-    """The page as Markdown without its anchors and small print, and the figures that it shows."""
+    """The page as Markdown without its anchors, small print and marks of the best, and the figures that it shows."""
     (chosen,) = (each for each in pages() if each.name == name)
     drawn = {}
     if f"pipeline.{name}.figures" in chapters.module_names("figures"):
         drawn = import_module(f"pipeline.{name}.figures").figures(evidence)
     calls = Calls(evidence, chosen, drawn)
     text = re.sub(r'<a id="\w+"></a>| <small>\[[^]]*\]</small>', "", build._whole(chosen, evidence, calls))
+    text = re.sub(r"\*\*([-+\d][^*|]*)\*\*", r"\1", text)
     assert not re.search(r"\bnan\b", text.lower())
     return text, calls.figures
 

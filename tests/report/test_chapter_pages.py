@@ -44,7 +44,7 @@ CELLS: dict[str, tuple[tuple[str, ...], list[Cell]]] = {  # page -> published ex
         ("devices", "excluded_optimum"),
         [
             Cell(
-                ("Randomised list",), place, "{:.4f}".format,
+                ("Randomised list",), place, lambda value: f"{100 * (value - 1):+.2f}%",
                 BEST | {"set": "unseen_real", "method": "randomised_list", "baseline": "list_scheduling", "target": on},
             )
             for place, on in enumerate(("proxy", "noisy", "bandwidth", "latency"))
@@ -53,7 +53,7 @@ CELLS: dict[str, tuple[tuple[str, ...], list[Cell]]] = {  # page -> published ex
     "fusion": (
         ("fusion", "fusion_development"),
         [
-            Cell(("GO's fusion",), 0, lambda value: f"{100 * (value - 1):.2f}%", {
+            Cell(("GO's fusion",), 0, lambda value: f"{100 * (value - 1):.2f}%".replace("-0.00", "0.00"), {
                 "set": "fusion_unseen", "method": "go_fusion", "metric": "run_time", "baseline": "default"})
         ],
     ),
@@ -108,7 +108,7 @@ TEXTS: dict[str, tuple[tuple[str, ...], dict[tuple[str, ...], list[str]]]] = {  
     "before_allocation": (
         ("before_allocation", "before_allocation_states"),
         {
-            ("**the learned order**", "candidates 1"): ["0.975", "50", "1.002"],
+            ("**the learned order**", "candidates 1"): ["-2.5%", "50", "+0.2%"],
             ("How many runs compute something else?",): ["= 0", "0", "**yes**"],
         },
     ),
@@ -122,7 +122,7 @@ TEXTS: dict[str, tuple[tuple[str, ...], dict[tuple[str, ...], list[str]]]] = {  
     ),
     "own_code": (
         ("own_cycles", "own_run_times", "own_blocks"),
-        {("`tso`", "CP-SAT"): ["0.9293", "-"], ("pcre2",): ["1.000", "0.995", "1.015"]},
+        {("`tso`", "CP-SAT"): ["-7.07%", "-"], ("pcre2",): ["0.0%", "-0.5%", "+1.5%"]},
     ),
     "scale": (
         ("blocks_scale", "cluster", "faults", "soak"),
@@ -200,7 +200,7 @@ def test_pages_have_sections_of_other_chapters() -> None:
     evidence = shown.evidence("this_machine")
     text, _ = shown.page("devices", evidence)
     rows = evidence.results.query("method == 'brkga' and metric == 'makespan'").set_index("baseline")["value"]
-    expected = [f"{rows['list_scheduling']:.4f}", f"{rows['one_device']:.4f}"]
+    expected = [f"{100 * (rows[baseline] - 1):+.2f}%" for baseline in ("list_scheduling", "one_device")]
     assert [line[:2] for line in shown.cells(text, "BRKGA")] == [expected]
     (draw,) = of_execution.figures(evidence).values()
     assert render(draw())[:4] == b"\x89PNG"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from learned_schedulers.figures import render
+from learned_schedulers.figures import render, subplots
 from pipeline.lab.page import plots
-from pipeline.lab.page.panels import styles
+from pipeline.lab.page.colours import colour, styles
 from pipeline.reproduction.figures import example, figure_3
 from tests.report import made, shown
 
@@ -27,6 +27,19 @@ def test_an_example_marks_every_slot_twice() -> None:
     assert len(figure.axes) == 4 and all(len(ax.patches) == 5 for ax in figure.axes)
     labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     assert labels == list(block.iloc[0]["instructions"])
+
+
+def test_a_method_has_one_colour_wherever_it_stands() -> None:
+    assert styles(["hdp", "go"])["hdp"]["color"] == styles(["go", "x", "hdp"])["hdp"]["color"] == colour("hdp")
+    assert colour("placed_heft") == colour("heft") != colour("go") == colour("go_long")
+    assert colour("go_untaught_short") == colour("go_untaught") != colour("go")
+
+
+def test_an_axis_of_ratios_shows_what_is_saved() -> None:
+    with subplots(2, 2) as (_, axes):
+        plots.saving(axes[0, 0].xaxis)
+    text = axes[0, 0].xaxis.get_major_formatter()
+    assert [text(ratio) for ratio in (0.62, 1, 1.345)] == ["38%", "0%", "34.5%"]
 
 
 def test_no_two_methods_have_one_style() -> None:

@@ -150,7 +150,7 @@ def test_tables_are_of_the_rows_that_they_name(attempted: calls.Calls) -> None:
     assert table.head == ["Method", "Gap", "Paper", "Blocks"]
     assert table.lines == [
         ["HEFT", "25.0% <small>[24.0 to 26.0]</small>", "0.3", "100"],
-        ["Genes", "12.5%", "-", "100"],
+        ["Genes", "**12.5%**", "-", "100"],  # the best is bold
     ]
     ranked = attempted.table("attempted", {"Gap": "percent metric=gap"}, rank="Gap", set="a")
     assert [line[0] for line in ranked.lines] == ["BRKGA", "HEFT"]
@@ -164,11 +164,9 @@ def test_tables_are_of_the_rows_that_they_name(attempted: calls.Calls) -> None:
 
 def test_methods_are_compared_in_one_figure(attempted: calls.Calls) -> None:
     where = {"experiment": "attempted", "set": "a", "metric": "gap"}
-    text = attempted.compared(
-        "gaps", "Gaps of methods", "Gap", ["brkga", "heft", "absent"], 1, {"heft": 0.3}, level=0.2, **where
-    )
+    text = attempted.compared("gaps", "Gaps of methods", "Gap", ["brkga", "heft", "absent"], {"heft": 0.3}, **where)
     assert text == "![Gaps of methods](figures/gaps.png)" and render(attempted.figures["gaps"]()).startswith(b"\x89PNG")
-    assert attempted.compared("none", "", "", ["absent"], 1, **where) == "" and list(attempted.figures) == ["gaps"]
+    assert attempted.compared("none", "", "", ["absent"], **where) == "" and list(attempted.figures) == ["gaps"]
     assert attempted.picture("unknown", "", "Lead:") == ""
     assert (
         attempted.missing("attempted") == ""

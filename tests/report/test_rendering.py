@@ -9,6 +9,7 @@ import pytest
 from pipeline.lab.page import build
 from pipeline.lab.page.rendering import LONG, WIDE, folded, html
 from pipeline.lab.page.tables import Table
+from pipeline.lab.page.templates import aside
 
 
 def rows(n: int, width: int = 2, cell: str = "1") -> Table:
@@ -19,6 +20,13 @@ def test_a_long_table_is_folded_under_the_sentence_before_it() -> None:
     text = folded(f"# Title\n\n## Cycles\n\nOf `atom`:\n\n{rows(LONG + 1)}\n\n{rows(LONG)}\n")
     assert f"<details>\n<summary>Of <code>atom</code> ({LONG + 1} rows)</summary>\n\n| Name" in text
     assert "Of `atom`:" not in text and text.count("<details>") == text.count("\n\n</details>") == 1
+
+
+def test_questions_stay_open_and_side_cases_are_folded_whatever_their_length() -> None:
+    questions = str(rows(LONG + 1)).replace("| Name", "| Question")
+    text = folded(f"# Title\n\n{questions}\n\n{aside(rows(LONG + 1), 'of `atom`')}\n\n{aside(rows(2), 'two')}\n")
+    assert text.count("<details>") == text.count("<summary>") == 2 and text.index("Question") < text.index("<details>")
+    assert f"<summary>Of <code>atom</code> ({LONG + 1} rows)</summary>" in text and aside(Table(), "none") == ""
 
 
 def test_folded_tables_are_tables_in_html() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from pipeline.lab.page.names import decoder_label, in_order, label, set_label
-from pipeline.lab.page.numbers import cell, count, percent, shown, with_interval
+from pipeline.lab.page.numbers import cell, count, percent, saves, shown, with_interval
 from pipeline.lab.page.tables import Table, columns, lines, metric, of, ordered, records, table, value
 from tests.report import made
 
@@ -58,6 +58,11 @@ def test_numbers_in_their_usual_unit() -> None:
     assert shown("exact_match", 0.123) == "12.3%" and shown("kendall_tau_distance", 0.123) == "0.123"
     assert shown("cycles", 2.34) == "2.3400" and shown("cycles", None) == "-"
     assert with_interval({"metric": "valid_share", "value": 1.0, "low": float("nan"), "high": float("nan")}) == "100.0%"
+
+
+def test_a_gain_is_told_in_words() -> None:
+    assert saves(0.34, 0.13, 0.52, percent) == "saves 34.0% <small>[13.0 to 52.0]</small>"
+    assert saves(-0.345, -1.2, 0.02, percent) == "takes 34.5% longer <small>[-2.0 to 120.0]</small>"
 
 
 def test_names_as_the_paper_writes_them() -> None:

@@ -50,7 +50,8 @@ def _rendered(text: str, calls: Calls, evidence: Evidence) -> str:
 
 def _whole(page: Page, evidence: Evidence, calls: Calls) -> str:
     """One page: what opens it, its text, the rest of its claims, its provenance; links to claims are `claim:<name>`."""
-    sentences = " ".join(claim_tables.sentences(page, evidence.claims))
+    peer = _rendered(page.peer, calls, evidence)
+    sentences = " ".join([*filter(None, [peer]), *claim_tables.sentences(page, evidence.claims)])
     picture = _rendered(f"{{{{ {page.picture} }}}}", calls, evidence) if page.picture else ""
     body = _rendered(page.body, calls, evidence)
     shown = calls.left_over() if page.name == FROZEN else page.experiments

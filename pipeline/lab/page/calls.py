@@ -8,6 +8,7 @@ column of the row, such as `count:n`, without an interval.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatch
@@ -20,17 +21,19 @@ from pipeline.lab import claims as declarations
 from pipeline.lab.page import claim_tables, pictures
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import DECODERS, decoder_label, in_order, label, mode, set_label, spelt
-from pipeline.lab.page.numbers import WRITERS, Row, Write, count, digits, duration, number_4, percent, spread
+from pipeline.lab.page.numbers import WRITERS, Row, Write, count, digits, duration, number_4, percent, saves, spread
 from pipeline.lab.page.pages import Page, pages
 from pipeline.lab.page.plots import Drawing
-from pipeline.lab.page.tables import Cell, Column, Line, Table, filled, lines, metric, of, ranked, table, value
+from pipeline.lab.page.tables import Cell, Column, Line, Table, better, filled, lines, metric, of, ranked, table, value
 
 By = str | Sequence[str]
+_NUMBER = re.compile(r"[^<>]+(?=$| <small>)")  # of a cell, without anchors and interval
 _MOST = 40  # rows of an experiment without a page
 _KEYS = (
     *("set", "dependencies", "target", "method", "decoder", "lengths", "iterations", "metric"),
     *("comparison", "baseline", "judge"),
 )
+_METHOD = ("method", "model", "decoder")  # columns that tell apart what is compared
 _SUBJECTS: Mapping[str, tuple[str, Callable[[Any], str]]] = {  # column -> its heading, and what writes its cells
     "method": ("Method", label),
     "model": ("Network", label),
@@ -146,6 +149,8 @@ class Calls:
         shown = table(
             [*subjects, *((head, _column(text, by[0])) for head, text in columns.items())], every, right=len(by)
         )
+        if "baseline" not in by:
+            _embolden(shown, every, columns, by)
         full = [line for line in shown.lines if any(text != "-" for text in line[len(by) :])]
         return filled(Table(shown.head, full, shown.right))
 
@@ -188,21 +193,19 @@ class Calls:
         alt: str,
         title: str,
         methods: Sequence[str],
-        leading: int,
         papers: Mapping[str, float] | None = None,
         decoders: Sequence[str] = ("hungarian", "none", "best"),
-        level: float | None = None,
         **where: str,
     ) -> str:
-        """Methods compared in one number, with intervals, from top to bottom; the first `leading` are the system's.
+        """Methods compared in one number, with intervals, from top to bottom.
 
         where: the rows of table `results`; papers: the paper's numbers by method; decoders: the first one that a
-        method has is shown; level: of a line across all methods.
+        method has is shown.
         """
         rows = pictures.compared_rows(self._evidence.of(where["experiment"]), where, methods, decoders)
         if rows.empty:
             return ""
-        draw = partial(pictures.compared, rows, title, list(methods), leading, papers, level)
+        draw = partial(pictures.compared, rows, title, list(methods), papers)
         return self._image(name, alt, draw)
 
     def _image(self, name: str, alt: str, drawing: Drawing, lead: str = "") -> str:
@@ -240,13 +243,40 @@ def _column(column: str | Mapping[str, str], subject: str) -> Cell:
     return of(subject, lambda entry: column.get(entry, "-"))
 
 
+def _embolden(
+    shown: Table, every: Sequence[Line], columns: Mapping[str, str | Mapping[str, str]], by: Sequence[str]
+) -> None:
+    """Make the best of the methods bold in each column of `shown` of which less or more is better, set by set."""
+    groups: dict[tuple, list[int]] = {}
+    for place, line in enumerate(every):
+        if line.place.get("method") != "gcc":  # the target of all others
+            groups.setdefault(tuple(line[name] for name in by if name not in _METHOD), []).append(place)
+    for column, text in enumerate(columns.values(), len(by)):
+        writer, query = _query(text) if isinstance(text, str) else ("", {})
+        sign = 0 if ":" in writer.removesuffix(":value") else better(query.get("metric", ""))
+        for group in groups.values() if sign else ():
+            rows = {place: row for place in group if (row := every[place].find(**query)) is not None}
+            values = {place: sign * row["value"] for place, row in rows.items() if pd.notna(row["value"])}
+            numbers = {place: _NUMBER.findall(shown.lines[place][column])[0] for place in values}
+            best = {numbers[place] for place, number in values.items() if number == max(values.values())}
+            for place in values if best != set(numbers.values()) else ():
+                if numbers[place] in best:
+                    shown.lines[place][column] = _NUMBER.sub(r"**\g<0>**", shown.lines[place][column], count=1)
+
+
 def _cell(column: str) -> Cell:
     writer, query = _query(column)
     name, _, beside = writer.partition(":")
     write = WRITERS[name]
+    if name == "saves":
+        return metric(_saving, **query)
     if beside:
         return value(write, column=beside, **query)
     return metric(lambda row: _spread(row, write), **query)
+
+
+def _saving(row: Row | None) -> str:
+    return saves(1 - row["value"], 1 - row["high"], 1 - row["low"], percent) if row else "-"
 
 
 def _spread(row: Row | None, write: Callable[[float], str]) -> str:

@@ -11,18 +11,19 @@ import pandas as pd
 from pipeline.lab.claims import Claim, declared, parsed
 from pipeline.lab.page.anchors import anchor
 from pipeline.lab.page.names import mode
-from pipeline.lab.page.numbers import WRITERS, Write, cell, count, hundredths, is_share, number, small
+from pipeline.lab.page.numbers import WRITERS, Write, cell, count, hundredths, is_share, number, saves, small
 from pipeline.lab.page.pages import Card, Page
 from pipeline.lab.page.pages import declared as declared_pages
 from pipeline.lab.page.tables import Table, of, records, table
 from pipeline.lab.shared_tables import CLAIMS
 
 SIGNS = {"<=": "≤", ">=": "≥", "<": "<", ">": ">", "==": "="}
+_MIRRORED = str.maketrans("<>", "><")  # the sign of a target, if a ratio is told as what it saves
 _UNITS = "+% p"  # left out of an interval, which has the unit of its value
 
 
 class Answer(NamedTuple):
-    """Texts of a claim's target, its measured value and its verdict."""
+    """Texts of a claim's target, its measured value and its verdict; and its state, if that is not `current`."""
 
     goal: str
     measured: str
@@ -30,17 +31,24 @@ class Answer(NamedTuple):
     state: str
 
 
-def answer(claims: pd.DataFrame, name: str, write: Write) -> Answer | None:
-    """The answer of table `claims` to the claim of this name; None if it was not measured."""
-    rows = [] if claims.empty else claims[(claims["claim"] == name) & claims["value"].notna()].to_dict("records")
+def answer(claims: pd.DataFrame, claim: Claim, write: Write) -> Answer | None:
+    """The answer of table `claims` to a claim; None if it was not measured. Gains are told in words."""
+    rows = [] if claims.empty else claims[(claims["claim"] == claim.name) & claims["value"].notna()].to_dict("records")
     if not rows:
         return None
-    claim = rows[0]
-    sign, goal = parsed(str(claim["target"]))
-    value, low, high = (write(claim[key]) for key in ("value", "low", "high"))
-    interval = "" if math.isnan(claim["low"]) else f"{low.strip(_UNITS)} to {high.strip(_UNITS)}"
-    measured = small(value, interval) + (f", {claim['state']}" if claim["state"] in ("frozen", "changed") else "")
-    return Answer(f"{SIGNS[sign]} {write(goal) if goal else 0}", measured, f"**{claim['holds']}**", claim["state"])
+    row = rows[0]
+    sign, goal = parsed(str(row["target"]))
+    value, low, high = row["value"], row["low"], row["high"]
+    if claim.write == "saves":
+        sign, goal = sign.translate(_MIRRORED), 1 - goal
+        value, low, high = 1 - value, 1 - high, 1 - low
+    if claim.form == "gain" or claim.write == "saves":
+        measured = saves(value, low, high, write)
+    else:
+        interval = "" if math.isnan(low) else f"{write(low).strip(_UNITS)} to {write(high).strip(_UNITS)}"
+        measured = small(write(value), interval)
+    state = f", {row['state']}" if row["state"] in ("frozen", "changed") else ""
+    return Answer(f"{SIGNS[sign]} {write(goal) if goal else 0}", measured, f"**{row['holds']}**", state)
 
 
 def answered(claims: pd.DataFrame, claims_shown: Collection[Claim]) -> Table:
@@ -48,9 +56,11 @@ def answered(claims: pd.DataFrame, claims_shown: Collection[Claim]) -> Table:
     papers = any(claim.paper for claim in claims_shown)
     lines = []
     for claim in claims_shown:
-        if reply := answer(claims, claim.name, WRITERS[claim.write]):
+        if reply := answer(claims, claim, WRITERS[claim.write]):
             beside = [claim.paper or "-"] if papers else []
-            lines.append([anchor(claim.name) + claim.question, reply.goal, *beside, reply.measured, reply.holds])
+            lines.append(
+                [anchor(claim.name) + claim.question, reply.goal, *beside, reply.measured + reply.state, reply.holds]
+            )
     return Table(["Question", "Wanted", *(["Papers"] if papers else []), "Measured", "Reached"], lines, right=1)
 
 
@@ -60,9 +70,9 @@ def further(claims: pd.DataFrame, experiments: Collection[str], shown: Collectio
     lines = []
     for claim in declared():
         is_left = claim.row["experiment"] in experiments and claim.name not in shown
-        if is_left and (reply := answer(claims, claim.name, _writer(claim))):
+        if is_left and (reply := answer(claims, claim, _writer(claim))):
             name = anchor(claim.name) + mode(claim.name)
-            lines.append([name, mode(sources[claim.name]), reply.goal, reply.measured, reply.holds])
+            lines.append([name, mode(sources[claim.name]), reply.goal, reply.measured + reply.state, reply.holds])
     return Table(["Claim", "Row of the results", "Wanted", "Measured", "Reached"], lines, right=2)
 
 
@@ -76,13 +86,13 @@ def _writer(claim: Claim) -> Write:
 
 def sentences(page: Page, claims: pd.DataFrame) -> list[str]:
     """The page's answer: a sentence for each measured claim, with its value and its verdict."""
-    writers = {claim.name: WRITERS[claim.write] for claim in declared()}
-    every = []
+    by_name, every = {claim.name: claim for claim in declared()}, []
     for name, text in page.answer.items():
-        if name in writers and (reply := answer(claims, name, writers[name])):
+        claim = by_name.get(name)
+        if claim and (reply := answer(claims, claim, WRITERS[claim.write])):
             value, small_print, interval = reply.measured.partition(" <small>")
             sentence = text.format(f"[{value}](claim:{name}){small_print}{interval}")
-            every.append(f"{sentence} (wanted {reply.goal}: {reply.holds}).")
+            every.append(f"{sentence} (wanted {reply.goal}: {reply.holds}{reply.state}).")
     return every
 
 
@@ -104,8 +114,8 @@ def _card(claims: pd.DataFrame, claims_shown: Iterable[Claim]) -> Table:
     """Questions with the paper's number or the goal, our number, and the verdict."""
     lines = []
     for claim in claims_shown:
-        reply = answer(claims, claim.name, WRITERS[claim.write])
-        ours = [reply.measured, reply.holds] if reply else ["-", "not measured"]
+        reply = answer(claims, claim, WRITERS[claim.write])
+        ours = [reply.measured + reply.state, reply.holds] if reply else ["-", "not measured"]
         goal = reply.goal if reply and not reply.goal.endswith(" 0") else "-"
         text = f"[{claim.question}](claim:{claim.name})" if reply else claim.question
         lines.append([text, claim.paper or goal, *ours])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,10 @@ from matplotlib.ticker import EngFormatter, MaxNLocator
 from learned_schedulers.figures import subplots
 from learned_schedulers.graphs.devices.timeline import Timeline
 from learned_schedulers.graphs.plans.gantt import gantt as gantt_chart
+from pipeline.lab.page.colours import series, styles
 from pipeline.lab.page.graphs import OF_PAPER
 from pipeline.lab.page.names import in_order, label
-from pipeline.lab.page.panels import COLOURS, panels, styles
-from pipeline.lab.page.plots import key, legend, logarithmic
+from pipeline.lab.page.plots import key, legend, logarithmic, panels, saving
 
 
 def gantt(bars: pd.DataFrame) -> Figure:
@@ -41,18 +40,17 @@ def gantt(bars: pd.DataFrame) -> Figure:
 def memory(curves: pd.DataFrame) -> Figure:
     """Bytes that each device holds over time. curves: rows of table `memory_curves` of one rank."""
     schedules = list(curves.sort_values(["place", "device", "seconds"]).groupby("place"))
+    tints = {device: style["color"] for device, style in series(sorted(set(curves["device"]))).items()}
     with subplots(1 + 3.4 * len(schedules), 2.8, 1, len(schedules)) as (figure, axes):
         for ax, (_, schedule) in zip(axes[0], schedules, strict=True):
-            for colour, (_, curve) in zip(cycle(COLOURS), schedule.groupby("device"), strict=False):
-                ax.step(curve["seconds"], curve["bytes"], where="post", color=colour, linewidth=1.3)
+            for device, curve in schedule.groupby("device"):
+                ax.step(curve["seconds"], curve["bytes"], where="post", color=tints[device], linewidth=1.3)
             ax.set(xlim=(0, 1.02 * curves["seconds"].max()), ylim=(0, 1.05 * curves["bytes"].max()), xlabel="time")
             ax.xaxis.set_major_formatter(EngFormatter("s"))
             ax.xaxis.set_major_locator(MaxNLocator(4))
             ax.yaxis.set_major_formatter(EngFormatter("B"))
             ax.set_title(label(schedule["method"].iloc[0]))
-        devices = sorted(set(curves["device"]))
-        keys = [key(f"device {k}", color=colour) for k, colour in zip(devices, cycle(COLOURS), strict=False)]
-        legend(figure, keys, len(keys))
+        legend(figure, [key(f"device {k}", color=tint) for k, tint in tints.items()], len(tints))
     return figure
 
 
@@ -111,13 +109,12 @@ def anytime(parts: pd.DataFrame) -> Figure:
         for ax, target in zip(axes, targets, strict=True):
             _progress(ax, parts[parts["target"] == target], style, 4, 6)
             ax.set(xlabel="evaluations", title=target)
-        axes[0].set_ylabel("makespan over list scheduling's")
     return figure
 
 
 def _progress(ax: Axes, parts: pd.DataFrame, style: dict[str, dict[str, Any]], size: float, ticks: int) -> None:
-    """A line for each method, with marks of this size, against a logarithmic axis; the line at 1 is list scheduling."""
+    """A line for each method, with marks of this size, against a logarithmic axis, over list scheduling."""
     for name, curve in parts.sort_values("rank").groupby("method"):
         ax.plot(curve["part"].astype(float), curve["value"], linewidth=1.3, markersize=size, **style[str(name)])
-    ax.axhline(1, color="#222222", linewidth=0.8)
+    saving(ax.yaxis)
     logarithmic(ax.xaxis, ticks)

@@ -136,6 +136,15 @@ def more(share: float | None) -> str:
     return points(share, 0 if abs(share or 0) >= 0.1 else 1)
 
 
+def saves(gain: float, low: float, high: float, write: Write) -> str:
+    """A gain in words, and its interval of the same: `saves 34% [13 to 52]`, `takes 34% longer [-2 to 121]`."""
+    longer = gain < 0
+    if longer:
+        gain, low, high = -gain, -high, -low
+    text = f"takes {write(gain)} longer" if longer else f"saves {write(gain)}"
+    return small(text, "" if math.isnan(low) else f"{write(low).rstrip('%')} to {write(high).rstrip('%')}")
+
+
 def over(ratio: float) -> str:
     """A ratio minus 1, with its sign: -4.2% is shorter."""
     return _signed(ratio, 1)
@@ -148,7 +157,9 @@ def finely_over(ratio: float) -> str:
 
 def _signed(ratio: float, digits: int) -> str:
     text = percent(ratio - 1, digits)
-    return text if ratio < 1 or not text.strip("-0.%") else f"+{text}"
+    if not text.strip("-0.%"):
+        return text.removeprefix("-")
+    return text if ratio < 1 else f"+{text}"
 
 
 def digits(value: float) -> str:
@@ -203,6 +214,7 @@ WRITERS: Mapping[str, Write] = {
     "over": over,
     "percent": percent,
     "points": points,
+    "saves": percent,  # of a ratio, which is told as what it saves
     "scientific": scientific,
     "signed": signed,
     "text": cell,

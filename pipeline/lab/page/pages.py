@@ -51,6 +51,7 @@ class Page(Section):
     question: str = ""
     experiments: list[str] = []  # shown on the page; only those in params.yaml's `report` run by default
     answer: dict[str, str] = {}  # claim -> the sentence that `{}` completes by its value; true whatever the value is
+    peer: str = ""  # Markdown with calls: the peer that is ahead, named before the answer
     picture: str = ""  # the call that draws what opens the page
     card: Card | None = None
     worth: list[Worth] = []

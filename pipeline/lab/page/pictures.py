@@ -9,16 +9,17 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from learned_schedulers.figures import subplots
+from pipeline.lab.page.colours import BLUE, GREY, INK, VERMILION, colour
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import label
 from pipeline.lab.page.numbers import is_share
 from pipeline.lab.page.pages import declared
-from pipeline.lab.page.plots import downwards, key, legend, point, shares
+from pipeline.lab.page.plots import downwards, key, legend, point, saving, shares
 
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {  # of methods -> words and style
-    "heuristic": ("a heuristic, at once", {"color": "#8a8a8a", "marker": "s"}),
-    "learned": ("learned", {"color": "#0072b2", "marker": "o"}),
-    "searched": ("search, nothing learned", {"color": "#d55e00", "marker": "D", "markerfacecolor": "white"}),
+    "heuristic": ("a heuristic, at once", {"color": GREY, "marker": "s"}),
+    "learned": ("learned", {"color": BLUE, "marker": "o"}),
+    "searched": ("search, nothing learned", {"color": VERMILION, "marker": "D", "markerfacecolor": "white"}),
 }
 
 
@@ -33,30 +34,23 @@ def compared_rows(
     return rows.dropna(subset=["value"]).drop_duplicates("method")
 
 
-def compared(
-    rows: pd.DataFrame,
-    title: str,
-    order: Sequence[str],
-    leading: int,
-    papers: Mapping[str, float] | None,
-    level: float | None,
-) -> Figure:
+def compared(rows: pd.DataFrame, title: str, order: Sequence[str], papers: Mapping[str, float] | None = None) -> Figure:
     """A line for each method with its value and interval, and the paper's value if it has one."""
     methods = [name for name in order if name in set(rows["method"])]
-    with subplots(4.4, 1.9 if papers is None else 2.2) as (figure, axes):
+    with subplots(4.4, 2.1 if papers is None else 2.2) as (figure, axes):
         ax = axes[0, 0]
         for row in rows.to_dict("records"):
-            tint = "#0072b2" if row["method"] in order[:leading] else "#8a8a8a"
+            tint = colour(row["method"])
             point(ax, row, -methods.index(row["method"]), 2.0, color=tint, marker="o", markersize=6)
-        if level is not None:
-            ax.axvline(level, color="#222222", linewidth=0.8)
         if papers is not None:
             present = {name: value for name, value in papers.items() if name in methods}
-            style: Any = {"color": "#d55e00", "markerfacecolor": "none", "linestyle": "", "marker": "D"}
+            style: Any = {"color": INK, "markerfacecolor": "none", "linestyle": "", "marker": "D"}
             ax.plot(list(present.values()), [-methods.index(name) for name in present], markersize=5, **style)
-            legend(figure, [key("ours", color="#0072b2", marker="o"), key("paper", **style)], 2)
+            legend(figure, [key("ours", color=GREY, marker="o"), key("paper", **style)], 2)
         if is_share(rows["metric"].iloc[0]):
             shares(ax.xaxis)
+        if rows["comparison"].iloc[0] == "ratio":
+            saving(ax.xaxis)
         downwards(ax, [label(name) for name in methods])
         ax.locator_params(axis="x", nbins=5)
         figure.suptitle(title, x=0.01, ha="left", fontsize=10.5)
@@ -64,7 +58,7 @@ def compared(
 
 
 def saved(evidence: Evidence) -> pd.DataFrame:
-    """Columns text (of a line of the figure), kind (heuristic, learned, searched), value, low, high: shares of time."""
+    """Columns text (of a line of the figure), kind (heuristic, learned, searched), value, low, high: ratios of time."""
     every = []
     for line in (line for page in sorted(declared(), key=lambda page: page.place) for line in page.worth):
         state = evidence.states.get(line.rows["experiment"], "").split()
@@ -74,22 +68,19 @@ def saved(evidence: Evidence) -> pd.DataFrame:
             rows = evidence.measurements.get((query["experiment"], query["metric"]), [])
             ratio = next((row for row in rows if row.items() >= query.items()), None)
             if ratio is not None:
-                ends = {"value": 1 - ratio["value"], "low": 1 - ratio["high"], "high": 1 - ratio["low"]}
-                every.append({"text": text, "kind": name, **ends})
+                every.append({"text": text, "kind": name, **{end: ratio[end] for end in ("value", "low", "high")}})
     return pd.DataFrame(every)
 
 
 def worth(rows: pd.DataFrame) -> Figure:
     """A line for each problem: the time that each kind of method saves, with its interval."""
     texts = list(dict.fromkeys(rows["text"]))
-    with subplots(8.4, 0.9 + 0.72 * len(texts)) as (figure, axes):
+    with subplots(6.4, 0.9 + 0.72 * len(texts)) as (figure, axes):
         ax = axes[0, 0]
         for row in rows.to_dict("records"):
             place = list(KINDS).index(row["kind"])
             point(ax, row, -texts.index(row["text"]) + 0.22 * (1 - place), 2.2, markersize=7, **KINDS[row["kind"]][1])
-        ax.axvline(0, color="#222222", linewidth=0.8)
         downwards(ax, texts)
-        shares(ax.xaxis)
-        ax.set_xlabel("time saved, with 95% intervals")
+        saving(ax.xaxis)
         legend(figure, [key(text, linestyle="", **style) for text, style in KINDS.values()], 3)
     return figure

@@ -1,8 +1,9 @@
-"""Style, colours and parts of all figures. Equal frames give equal bytes; it touches no file."""
+"""Parts of all figures. Equal frames give equal bytes; it touches no file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -16,35 +17,39 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from learned_schedulers.figures import subplots
+from pipeline.lab.page.colours import INK, colour
 from pipeline.lab.page.names import label
 
 Axis = XAxis | YAxis
 Drawing = Callable[[], Figure]  # draws the figure when it is called
 
-# One colour per method: Sinkhorn is orange, POPOCS blue (darker with more iterations), baselines are grey, GCC is
-# black. The colours differ in print and for colour-blind readers (Okabe & Ito, 2008).
-COLOURS = {
-    "sinkhorn": "#d55e00",
-    "popocs": "#0072b2",
-    "popocs_20": "#56b4e9",
-    "popocs_40": "#2c92d0",
-    "popocs_60": "#0072b2",
-    "popocs_150": "#004a75",
-    "popocs_extrapolated": "#cc79a7",
-    "popocs_nearest": "#8b5a9f",
-    "random_legal": "#8a8a8a",
-    "input_order": "#b0b0b0",
-    "critical_path": "#009e73",
-    "gcc": "#222222",
-}
-_OTHER = "#a67c00"
 _LINES: Any = {"development": "-", "training": ":"}
-PERCENT = FuncFormatter(lambda share, _: f"{100 * share:.6g}%")
+_CHANGE = FuncFormatter(lambda ratio, _: f"{100 * abs(ratio - 1):.6g}%")
 
 
-def colour(name: str) -> str:
-    """The colour of a method or model in all figures."""
-    return COLOURS.get(name, _OTHER)
+@contextmanager
+def panels(
+    names: list[str],
+    columns: int,
+    width: float,
+    height: float,
+    style: dict[str, dict[str, Any]],
+    keys: int,
+    write: Callable[[str], str] = label,
+    **shown: Any,
+) -> Iterator[tuple[Figure, list[Axes]]]:
+    """A panel of `width` x `height` inches for each name, `columns` per row, with the methods' legend below.
+
+    keys: methods per row of the legend; write: their names; shown: further style of the marks in the legend.
+    """
+    columns = min(columns, len(names))
+    rows = -(-len(names) // columns)
+    with subplots(1 + width * columns, 0.8 + height * rows, rows, columns) as (figure, grid):
+        axes = list(grid.flat)
+        for ax in axes[len(names) :]:
+            figure.delaxes(ax)
+        yield figure, axes[: len(names)]
+        legend(figure, [key(write(name), **shown, **mark) for name, mark in style.items()], keys)
 
 
 def drawings(**figures: tuple[Any, ...]) -> dict[str, Drawing]:
@@ -67,7 +72,18 @@ def shares(*axes: Axis, whole: bool = False) -> None:
     for axis in axes:
         if whole:
             axis.axes.set(**{f"{axis.axis_name}lim": (-0.03, 1.03)})
-        axis.set_major_formatter(PERCENT)
+        axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.6g}%"))
+
+
+def saving(axis: Axis, text: str = "← saves    takes longer →") -> None:
+    """Ratios to a baseline along the axis, told as sentences tell them; a line marks the baseline itself.
+
+    Ticks below 1 show what is saved, ticks above 1 how much longer it takes; `text` names both directions.
+    """
+    line = axis.axes.axvline if axis.axis_name == "x" else axis.axes.axhline
+    line(1, color=INK, linewidth=0.8)
+    axis.set_major_formatter(_CHANGE)
+    axis.set_label_text(text)
 
 
 def thousands(axis: Axis) -> None:
@@ -117,25 +133,22 @@ def methods(rows: pd.DataFrame) -> Figure:
     return figure
 
 
-def training(
-    history: pd.DataFrame, panels: Sequence[tuple[str, str]], tints: Sequence[str] = (), of: str = "blocks"
-) -> Figure:
+def training(history: pd.DataFrame, metrics: Sequence[tuple[str, str]], of: str = "blocks") -> Figure:
     """Training curves, a panel for each metric, against steps; thin lines are seeds.
 
-    `history`: rows of one experiment and one kind of dependencies; `panels`: metric, title; `tints`: colours of the
-    models, instead of their usual ones; `of`: the kind of problem, for the legend.
+    `history`: rows of one experiment and one kind of dependencies; `metrics`: metric, title; `of`: the kind of
+    problem, for the legend.
     """
-    models = sorted(set(history["model"]), reverse=not tints)
-    shades = {name: tints[k % len(tints)] if tints else colour(name) for k, name in enumerate(models)}
-    with subplots(8, 3.8 - 0.2 * len(panels), 1, len(panels)) as (figure, axes):
-        for ax, (metric, title) in zip(axes[0], panels, strict=True):
+    shades = {name: colour(name) for name in sorted(set(history["model"]), reverse=True)}
+    with subplots(8, 3.8 - 0.2 * len(metrics), 1, len(metrics)) as (figure, axes):
+        for ax, (metric, title) in zip(axes[0], metrics, strict=True):
             for (model, split), rows in history.dropna(subset=[metric]).groupby(["model", "split"], sort=True):
                 wide, tint = rows.pivot_table(index="step", columns="seed", values=metric), shades[str(model)]
                 if wide.shape[1] > 1:
                     ax.plot(wide.index, wide, _LINES[split], color=tint, linewidth=0.6, alpha=0.45)
                 ax.plot(wide.index, wide.mean(axis=1), _LINES[split], color=tint, linewidth=1.8)
             ax.set(title=title, xlabel="optimiser step")
-            ax.xaxis.set_major_locator(MaxNLocator(12 // len(panels)))
+            ax.xaxis.set_major_locator(MaxNLocator(12 // len(metrics)))
             thousands(ax.xaxis)
             if metric != "loss":
                 shares(ax.yaxis)

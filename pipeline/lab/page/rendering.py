@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import base64
-import html as html_package
 import re
 from collections.abc import Mapping
 
 import markdown as markdown_package
 
-from pipeline.lab.page.templates import template
+from pipeline.lab.page.templates import aside, template
 
-LONG = 20  # rows; a longer table is folded
+LONG = 36  # rows; a longer table is folded, unless it answers questions
 WIDE = 6  # columns of numbers; a table with more hides its intervals until the reader turns them on
 PANELS = 1300  # pixels; a wider figure has a line of its own
 _LEAD = 90  # characters; a longer sentence before a table does not become its summary
@@ -32,11 +31,10 @@ def folded(text: str) -> str:
     for block in re.sub(r"\n{3,}", "\n\n", text).strip().split("\n\n"):
         if block.startswith("#"):
             heading = block.lstrip("# ")
-        elif block.startswith("| ") and (rows := block.count("\n") - 1) > LONG:
+        elif block.startswith("| ") and block.count("\n") - 1 > LONG and not block.startswith("| Question"):
             is_lead = blocks[-1].endswith(":") and len(blocks[-1]) <= _LEAD
-            title = html_package.escape(blocks.pop().removesuffix(":") if is_lead else heading, quote=False)
-            title = re.sub(r"`([^`]*)`", r"<code>\1</code>", title[:1].upper() + title[1:]).replace("*", "")
-            block = f"<details>\n<summary>{title} ({rows} rows)</summary>\n\n{block}\n\n</details>"
+            is_aside = blocks[-1].startswith("<details>")
+            block = block if is_aside else aside(block, blocks.pop().removesuffix(":") if is_lead else heading)
         blocks.append(block)
     return "\n\n".join(blocks).strip() + "\n"
 

@@ -1,4 +1,4 @@
-// A click on a header sorts a table, a text box filters a long one, a click on a figure enlarges it.
+// A click on a header sorts a table, a text box filters a long one, a click on a figure enlarges it; boxes that scroll are marked.
 "use strict";
 const LONG = 8; // rows; a longer table has a text box
 const NUMBER = /^[≤≥<>=×]*\s*([+-]?[\d,]+(?:\.\d+)?(?:e[+-]?\d+)?)\s*(%|pp|points|×|µs|ms|s)?$/;
@@ -57,5 +57,12 @@ function land() {
 }
 land();
 addEventListener("hashchange", land);
+// Boxes of which more is behind the right edge have the class `more`.
+for (const box of document.querySelectorAll(".wide, p:has(> img)")) {
+  const mark = () => box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 2);
+  box.addEventListener("scroll", mark);
+  new ResizeObserver(mark).observe(box);
+  new ResizeObserver(mark).observe(box.firstElementChild);
+}
 for (const image of document.images) image.addEventListener("click", () => image.classList.toggle("large"));
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((each) => (each.open = true)));

@@ -17,6 +17,22 @@ from pipeline.lab.page.numbers import Row, with_interval
 PLAIN = {"comparison": "value", "baseline": "none", "judge": "none", "lengths": "all", "iterations": "none"}
 
 
+# Metrics of methods of which less is better, and of which more is.
+_LESS = (
+    *("makespan", "cycles", "run_time", "loop_time", "gap", "kendall_tau_distance", "violations_per_block"),
+    *("evaluations", "seconds_per_batch", "peak_memory_mb", "microseconds_per_block", "search_seconds", "worst_ratio"),
+)
+_MORE = (
+    *("exact_match", "exact_match_multi_order", "slot_accuracy", "valid_share", "speedup", "kept_speedup"),
+    *("share_of_head_room", "placed_share", "best_known_share", "proven_optimal_share", "steps_per_second"),
+)
+
+
+def better(metric: str) -> int:
+    """1 if more of a metric is better, -1 if less of it is, 0 if neither is known."""
+    return (metric in _MORE) - (metric in _LESS)
+
+
 @dataclass(frozen=True)
 class Line:
     """A line of a table: its subject, and the rows of numbers that its cells may show."""

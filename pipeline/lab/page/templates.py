@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import html
+import re
 from functools import cache
 from pathlib import Path
 
@@ -10,7 +11,6 @@ import jinja2
 
 from pipeline.lab.page.names import label, set_label
 from pipeline.lab.page.numbers import count
-from pipeline.lab.page.tables import Table
 
 
 @cache
@@ -23,8 +23,7 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    shared.filters |= {"label": label, "set_label": set_label, "count": count}
-    shared.globals |= {"titled": titled}
+    shared.filters |= {"label": label, "set_label": set_label, "count": count, "aside": aside}
     return shared
 
 
@@ -33,8 +32,10 @@ def template(name: str) -> jinja2.Template:
     return environment().get_template(name)
 
 
-def titled(tables: Mapping[str, Table], heading: str = "", capital: bool = False) -> str:
-    """Tables below their titles, without empty tables; `heading` precedes each title, such as `### `."""
-    end = "" if heading.startswith("#") else ":"
-    titles = {title: title[:1].upper() + title[1:] if capital else title for title in tables}
-    return "\n\n".join(f"{heading}{titles[title]}{end}\n\n{table}" for title, table in tables.items() if table)
+def aside(table: object, title: str) -> str:
+    """A table of a side case, folded under its title; empty without lines."""
+    text = str(table).strip()
+    title = html.escape(title[:1].upper() + title[1:], quote=False).replace("*", "")
+    title = re.sub(r"`([^`]*)`", r"<code>\1</code>", title)
+    rows = text.count("\n") - 1
+    return f"<details>\n<summary>{title} ({rows} rows)</summary>\n\n{text}\n\n</details>" if text else ""
