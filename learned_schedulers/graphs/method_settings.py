@@ -70,7 +70,7 @@ class Expert(MethodSettings):
     needs: ClassVar = frozenset({"target", "expert"})
     draws: ClassVar = False
 
-    by: Literal["layers", "balanced", "published"] = "layers"  # pipeline/graph_sets/experts.py
+    by: Literal["layers", "balanced", "published"] = "layers"  # pipeline/graph_sets/experts.py of version 1.0.0
     order: Literal["rule", "graph"] = "rule"  # of the operations: the one rule of ordering, or by their numbers
 
 

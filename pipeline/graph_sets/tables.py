@@ -13,7 +13,7 @@ EXPERT_PLACEMENTS = Table(
         [
             ("graph_id", pa.string()),
             ("devices", pa.int32()),
-            ("expert", pa.string()),  # layers | balanced | published: experts.py
+            ("expert", pa.string()),  # layers | balanced | published: graph_sets/experts.py of version 1.0.0
             ("placement", pa.list_(pa.int16())),  # (n,) device of each operation
         ]
     ),

@@ -1,7 +1,7 @@
 """An expert's frozen placement by layers, repaired where it exceeds the memory.
 
-The placement takes account of neither transfers nor memory (pipeline/graph_sets/experts.py); the order is made
-for the target.
+The placement takes account of neither transfers nor memory (pipeline/graph_sets/experts.py of version 1.0.0); the
+order is made for the target.
 """
 
 from __future__ import annotations
