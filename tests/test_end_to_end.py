@@ -92,8 +92,8 @@ SHOWN = {"report", "track", "all"}
 EVALUATED_GRAPHS = {"evaluate_graphs"} | EVALUATED - {"evaluate"}
 JUDGED = {"schedule", "judge"} | EVALUATED
 DECODED = {"sweep", "examples"} | JUDGED
-# Weights, with equal schedules: znver4 gave others of the GFlowNet by a commit on which four kinds had agreed (2026-11-26),
-# emeraldrapids others of both networks than znver4, by the code of a477fb65 as by the next (2026-11-28).
+# Weights, with equal schedules: znver4 gave others of the GFlowNet by a commit on which four kinds had agreed
+# (2026-11-26), emeraldrapids others of both networks than znver4, by the code of a477fb65 as by the next (2026-11-28).
 VARYING = ("experiments/gflownet/networks/", "experiments/job_shop_training/networks/")
 LEARNED = {"train"} | DECODED
 CLASSES = "learned_schedulers/blocks/method_settings.py"  # of methods' settings
