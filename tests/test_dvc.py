@@ -46,7 +46,7 @@ def test_what_was_pushed_comes_back(fetched: Path, killed: Path) -> None:
 
 
 def test_snakemake_takes_no_fetched_file_for_its_own(fetched: Path) -> None:
-    for reading in ("-n", "--summary", "--dag", "--list", "--lint"):
+    for reading in ("-n", "--summary", "--dag", "--list"):
         assert "ForeignFilesError" not in run(fetched, "snakemake", reading)
     assert "make adopt" in run(fetched, "snakemake", fails=True)
     adopt(fetched)

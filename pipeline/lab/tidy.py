@@ -89,7 +89,5 @@ def metrics_of(fresh: pd.DataFrame) -> Metrics:
             rows = rows[rows[column] == rows[column].min()]
         methods = tree.setdefault(str(experiment), {})
         for row in rows.to_dict("records"):
-            methods.setdefault(label(row["method"]), {})[name(row | {"comparison": "value", "baseline": "none"})] = (
-                rounded(row["value"])
-            )
+            methods.setdefault(label(row["method"]), {})[name(row)] = rounded(row["value"])
     return tree
