@@ -2,7 +2,7 @@
 
 A wheel is built and installed by name into a fresh environment, without extras and without pip's cache: seconds of wall
 time, and megabytes of the whole environment. Then the installed command is started in another folder with warm caches:
-seconds of the processor (user and system) of `--help`, `check`, and `order` of a small object file by three methods,
+seconds of the processor (user and system) of `--help`, `check`, and `order` of a small file of assembly by three methods,
 beside those of `import numpy`. Medians of the rounds; `order` is the slowest of its methods.
 
 It publishes the experiment `start_up`. Needs gcc and a network.
@@ -70,13 +70,13 @@ def install(folder: Path) -> tuple[float, float]:
 def started(folder: Path, rounds: int) -> dict[str, list[float]]:
     """Seconds of the processor of each command, with warm caches, for every round."""
     (folder / "f.c").write_text(_SOURCE)
-    _run(["gcc", "-O2", "-c", "f.c"], folder)
+    _run(["gcc", "-O2", "-S", "f.c"], folder)
     command = "venv/bin/learned-schedulers"
     commands = {
         "import_numpy": ["venv/bin/python", "-c", "import numpy"],
         "help": [command, "--help"],
-        **{f"order_{by}": [command, "order", "f.o", "-o", "g.o", "--by", by, "--for", _FOR] for by in _METHODS},
-        "check": [command, "check", "f.o", "g.o"],
+        **{f"order_{by}": [command, "order", "f.s", "-o", "g.s", "--by", by, "--for", _FOR] for by in _METHODS},
+        "check": [command, "check", "f.s", "g.s"],
     }
     for words in commands.values():
         _run(words, folder)  # compiles the kernels
