@@ -2,7 +2,7 @@
 
 A wheel is built and installed by name into a fresh environment, without extras and without pip's cache: seconds of wall
 time, and megabytes of the whole environment. Then the installed command is started in another folder with warm caches:
-seconds of the processor (user and system) of `--help`, `check`, and `order` of a small file of assembly by three methods,
+seconds of the processor (user and system) of `--help`, `check`, and `order` of a small assembly file by three methods,
 beside those of `import numpy`. Medians of the rounds; `order` is the slowest of its methods.
 
 It publishes the experiment `start_up`. Needs gcc and a network.
