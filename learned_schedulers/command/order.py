@@ -159,12 +159,13 @@ def main(
     learned-schedulers order f.ll -o g.ll --evaluations 1000 --for skylake
     learned-schedulers order f.c --by-clang "-O3 -march=native" -o f.o --measure 300
     """
-    from learned_schedulers.command.ordered_code import CodeJob, is_code, named_as_written, ordered_code
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the start of threads that nothing here uses takes .1 s
+    from learned_schedulers.blocks.before_allocation.users_code import is_code
 
     codes = [is_code(file) for file in files]
     outputs = _outputs(files, out, in_place, dry_run)
     if out is not None and outputs != [out]:
-        outputs = named_as_written(outputs)
+        outputs = _named_as_written(outputs)
     if not any(codes):
         of_code = {"by-clang": by_clang, "evaluations": evaluations, "measure": measure, "seconds": seconds}
         of_code |= {"all-functions": all_functions}
@@ -172,13 +173,6 @@ def main(
             raise ValueError(f"{', '.join(unused)}: for C, C++, .ll and .bc, and none is given; leave it out")
     if measure and target != "host":
         raise ValueError(f"--measure: cycles are those of this computer, and not of {target}; leave --for out")
-    job = None
-    if not all(codes):
-        from learned_schedulers.command.kernels import announce
-        from learned_schedulers.command.ordered_file import Job, ordered_file
-
-        announce()
-        job = Job(_model(target), by, memory, verify, only_block or [], limit, weights, seed, diff, as_json, confirm)
     others: dict[str, object] = {
         "by": by != "search",
         "memory": memory != "tso",
@@ -187,11 +181,21 @@ def main(
     }
     others |= {"diff": diff, "only-block": only_block, "limit": limit is not None, "weights": weights}
     unfit = [f"--{name}" for name, is_set in others.items() if is_set]
-    code_job = CodeJob(target, evaluations or EVALUATIONS, seconds, all_functions, by_clang, seed, measure or 0, unfit)
+    if not all(codes):
+        from learned_schedulers.command.kernels import announce
+        from learned_schedulers.command.ordered_file import Job, ordered_file
+
+        announce()
+        job = Job(_model(target), by, memory, verify, only_block or [], limit, weights, seed, diff, as_json, confirm)
+    if any(codes):
+        from learned_schedulers.command.ordered_code import CodeJob, ordered_code  # slow to import
+
+        evaluations = evaluations or EVALUATIONS
+        code_job = CodeJob(target, evaluations, seconds, all_functions, by_clang, seed, measure or 0, unfit)
     reports: list[dict[str, Any]] = []
     failed = False
     for file, output, in_llvm in zip(files, outputs, codes, strict=True):
-        result = ordered_code(file, output, code_job) if in_llvm or not job else ordered_file(file, output, job)
+        result = ordered_code(file, output, code_job) if in_llvm else ordered_file(file, output, job)
         failed |= result.failed
         reports.append(result.report)
         _tell(result, show_all=as_json)
@@ -242,6 +246,16 @@ def _outputs(files: Sequence[Path], out: Path | None, in_place: bool, dry_run: b
         if (other := inputs.get(os.path.realpath(output))) is not None:
             raise ValueError(f"--out {output}: it is {other}, another file to order; name a folder elsewhere")
     return list(outputs)
+
+
+def _named_as_written(outputs: list[Path | None]) -> list[Path | None]:
+    """Names of results in a folder: those of C and C++ are objects. Raises ValueError if two have one name."""
+    from learned_schedulers.blocks.before_allocation.users_code import is_source
+
+    places = [path and path.with_suffix(".o") if path and is_source(path) else path for path in outputs]
+    if twice := next((path for path in places if path and places.count(path) > 1), None):
+        raise ValueError(f"{twice} would be the result of two files; order them one by one, with -o FILE.o")
+    return places
 
 
 def _places(files: Sequence[Path]) -> list[str]:

@@ -23,7 +23,6 @@ from learned_schedulers.files import printable
 Form = Literal["ll", "bc", "s", "o"]
 _FORMS: tuple[Form, ...] = ("ll", "bc", "s", "o")
 _SHOWN = 20  # functions that are shown to people
-_PROBE = 4096  # bytes
 
 
 class CodeJob(NamedTuple):
@@ -37,26 +36,6 @@ class CodeJob(NamedTuple):
     seed: int
     measure: int  # orders of each function that are run; 0: nothing is
     unfit: list[str]  # options of the command that are for other files
-
-
-def is_code(file: Path) -> bool:
-    """Whether a file is for this module: C, C++, or LLVM's intermediate code."""
-    if users_code.is_source(file) or file.suffix in (".ll", ".bc"):
-        return True
-    try:
-        with file.open("rb") as content:
-            first_bytes = content.read(_PROBE)
-    except OSError:
-        return False
-    return users_code.is_bitcode(first_bytes) or first_bytes.startswith(b"; ModuleID = ")
-
-
-def named_as_written(outputs: list[Path | None]) -> list[Path | None]:
-    """Names of results in a folder: those of C and C++ are objects. Raises ValueError if two have one name."""
-    places = [path and path.with_suffix(".o") if path and users_code.is_source(path) else path for path in outputs]
-    if twice := next((path for path in places if path and places.count(path) > 1), None):
-        raise ValueError(f"{twice} would be the result of two files; order them one by one, with -o FILE.o")
-    return places
 
 
 def ordered_code(file: Path, output: Path | None, job: CodeJob) -> Result:

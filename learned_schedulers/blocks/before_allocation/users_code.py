@@ -19,12 +19,25 @@ _LINUX = re.compile(r"x86_64(?:-[\w.]+)?-linux(?:-(?:gnu|musl))?")
 _SAID = re.compile(r'^target (triple|datalayout) = "(.*)"$', re.MULTILINE)
 _MODEL = re.compile(r'^!\d+ = !\{i32 \d+, !"Code Model", i32 ([34])\}', re.MULTILINE)
 _BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")  # and its wrapper
+_PROBE = 4096  # bytes
 _REMEDY = "give code for Linux on x86-64, as `clang -c -emit-llvm` writes it: bitcode may be of any older LLVM"
 
 
 def is_bitcode(first_bytes: bytes) -> bool:
     """Whether a file that begins so is LLVM's bitcode."""
     return first_bytes.startswith(_BITCODE)
+
+
+def is_code(file: Path) -> bool:
+    """Whether a file is C, C++ or LLVM's intermediate code."""
+    if is_source(file) or file.suffix in (".ll", ".bc"):
+        return True
+    try:
+        with file.open("rb") as content:
+            first_bytes = content.read(_PROBE)
+    except OSError:
+        return False
+    return is_bitcode(first_bytes) or first_bytes.startswith(b"; ModuleID = ")
 
 
 def read(content: bytes, name: str) -> str:
