@@ -3,7 +3,7 @@
 A wheel is built and installed by name into a fresh environment, without extras and without pip's cache: seconds of wall
 time, and megabytes of the whole environment. Then the installed command is started in another folder with warm caches:
 seconds of the processor (user and system) of `--help`, `check`, and `order` of a small assembly file by three methods,
-beside those of `import numpy`. Medians of the rounds; `order` is the slowest of its methods.
+beside those of `import numpy`. Medians of the rounds, each of all commands; `order` is the slowest of its methods.
 
 It publishes the experiment `start_up`. Needs gcc and a network.
 """
@@ -26,7 +26,7 @@ import typer
 from benchmarks.publishing import PUBLISHED, of_rounds, publish
 from pipeline.lab.rows import Quantity, results
 
-_ROUNDS = 5
+_ROUNDS = 15
 _METHODS = ("list", "learned", "search")
 _FOR = "skylake"
 _SOURCE = "int f(int *a, int b, int c) { a[0] = b * c; a[1] = b + c; a[2] = b ^ c; return a[3] * b + c / (b | 1); }\n"
@@ -80,7 +80,8 @@ def started(folder: Path, rounds: int) -> dict[str, list[float]]:
     }
     for words in commands.values():
         _run(words, folder)  # compiles the kernels
-    seconds = {name: [_processor_seconds(words, folder) for _ in range(rounds)] for name, words in commands.items()}
+    by_round = [{name: _processor_seconds(words, folder) for name, words in commands.items()} for _ in range(rounds)]
+    seconds = {name: [of_round[name] for of_round in by_round] for name in commands}
     seconds["order"] = max((seconds[f"order_{by}"] for by in _METHODS), key=np.median)
     return seconds
 
