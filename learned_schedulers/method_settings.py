@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-from pydantic import ValidationError
+from pydantic import ValidationError, model_validator
 
 from learned_schedulers import outside_methods
 from learned_schedulers.outside_methods import Kind
-from learned_schedulers.section import Section
+from learned_schedulers.section import AboveZero, Section
 
 PACKAGES: dict[Kind, str] = {
     "block": "learned_schedulers.blocks.methods",
@@ -55,6 +55,20 @@ class MethodSettings(Section):
     def draws(self) -> bool:
         """Whether its answers differ by seed; a method without random draws has one seed."""
         return True
+
+
+class NoisySettings(MethodSettings):
+    """Settings of a method that multiplies priorities by random factors, of many strengths."""
+
+    # Standard deviations of a factor's logarithm: each schedule's is drawn log-uniform between these two.
+    least_noise: AboveZero = 0.01
+    most_noise: AboveZero = 1.0
+
+    @model_validator(mode="after")
+    def _levels_are_a_range(self) -> Self:
+        if self.least_noise > self.most_noise:
+            raise ValueError(f"least_noise {self.least_noise} is more than most_noise {self.most_noise}")
+        return self
 
 
 def names(kind: Kind) -> list[str]:

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 T = TypeVar("T")
 Positive = Annotated[int, Field(gt=0)]
+AboveZero = Annotated[float, Field(gt=0)]
 
 
 class ConfigError(ValueError):

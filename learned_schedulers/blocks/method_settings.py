@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal, get_args
 
-from pydantic import BeforeValidator, Field, SerializeAsAny
+from pydantic import BeforeValidator, SerializeAsAny
 
 from learned_schedulers.method_settings import MethodSettings, parser
-from learned_schedulers.section import Positive
+from learned_schedulers.section import AboveZero, Positive
 
 # Resources that a method may request beside its settings. Not literals, as some are names of tables (wiring.imports).
 RESOURCES: dict[str, str] = dict(
@@ -42,7 +42,7 @@ class CpSat(BlockMethodSettings):
     needs: ClassVar = frozenset({"machine"})
 
     evaluations: Positive = 300  # orders of each block that search times, once before CP-SAT and once after it
-    seconds: Annotated[float, Field(gt=0)] = 1.0  # of CP-SAT's deterministic time for each block
+    seconds: AboveZero = 1.0  # of CP-SAT's deterministic time for each block
 
 
 class FirstGuess(BlockMethodSettings):

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
+from pydantic import BeforeValidator, Field, SerializeAsAny
 
 from learned_schedulers.graphs.models.policy_settings import SigmaUnit
 from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph
-from learned_schedulers.method_settings import MethodSettings, parser
-from learned_schedulers.section import Positive
+from learned_schedulers.method_settings import MethodSettings, NoisySettings, parser
+from learned_schedulers.section import AboveZero, Positive
 
 BASE = MethodSettings
 GraphEntry = Annotated[SerializeAsAny[MethodSettings], BeforeValidator(parser("graph"))]
-AboveZero = Annotated[float, Field(gt=0)]
 Sight = Literal["proxy", "target"]  # of a method's own costs: without transfers, or on the judge's target
 Tasks = Literal["joint", "separate", "placement", "priority"]
 TARGET = frozenset({"target"})
@@ -150,19 +149,6 @@ class Ppo(MethodSettings):
     most_operations: Positive = 2000  # of a graph that it takes: its arrays have operations^2 entries
 
 
-class RandomisedList(MethodSettings):
-    least_noise: AboveZero = (
-        0.01  # standard deviation of the logarithm of a priority; drawn log-uniform between these two
-    )
-    most_noise: AboveZero = 1.0
-
-    @model_validator(mode="after")
-    def _levels_are_a_range(self) -> Self:
-        if self.least_noise > self.most_noise:
-            raise ValueError(f"least_noise {self.least_noise} is more than most_noise {self.most_noise}")
-        return self
-
-
 class RandomisedSearch(MethodSettings):
     evaluations: Positive = 100_000  # schedules that are simulated
     noise: AboveZero = 0.3  # standard deviation of the logarithm of a priority
@@ -203,7 +189,7 @@ CLASSES: dict[str, type[MethodSettings]] = {
     "metis": Metis,
     "one_device": OneDevice,
     "ppo": Ppo,
-    "randomised_list": RandomisedList,
+    "randomised_list": NoisySettings,
     "randomised_search": RandomisedSearch,
     "repaired": Repaired,
     "round_robin": RoundRobin,

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, Self, get_args
+from typing import Annotated, ClassVar, Literal, get_args
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from learned_schedulers.method_settings import MethodSettings
-from learned_schedulers.section import Positive
+from learned_schedulers.method_settings import MethodSettings, NoisySettings
+from learned_schedulers.section import AboveZero, Positive
 
 BASE = MethodSettings
-AboveZero = Annotated[float, Field(gt=0)]
 Rule = Literal["latest_start", "latest_finish", "shortest", "first_come"]  # methods/rules/priorities.py
 Scheme = Literal["parallel", "serial"]  # methods/rules/generation.py
 RULES: tuple[Rule, ...] = get_args(Rule)
@@ -34,18 +33,8 @@ class PriorityRules(MethodSettings):
     schemes: Annotated[tuple[Scheme, ...], Field(min_length=1)] = SCHEMES
 
 
-class RandomisedRules(MethodSettings):
+class RandomisedRules(NoisySettings):
     schedules: Positive = 512
-    least_noise: AboveZero = (
-        0.01  # standard deviation of the logarithm of a weight; drawn log-uniform between these two
-    )
-    most_noise: AboveZero = 1.0
-
-    @model_validator(mode="after")
-    def _levels_are_a_range(self) -> Self:
-        if self.least_noise > self.most_noise:
-            raise ValueError(f"least_noise {self.least_noise} is more than most_noise {self.most_noise}")
-        return self
 
 
 CLASSES: dict[str, type[MethodSettings]] = {

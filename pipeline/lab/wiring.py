@@ -141,10 +141,8 @@ def closure(*modules: str) -> list[str]:
 
     Raises ValueError for a module that does not exist.
     """
-    pending, visited = (
-        [LABORATORY, *modules],
-        {*SETTINGS} - {*modules},
-    )  # importing a module runs the package's own lines first
+    pending = [LABORATORY, *modules]  # importing a module runs the package's own lines first
+    visited = {*SETTINGS} - {*modules}
     paths: set[str] = set()
     while pending:
         module = pending.pop()

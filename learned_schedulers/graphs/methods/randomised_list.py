@@ -8,23 +8,19 @@ devices mean fewer transfers, which the proxy does not contain.
 from __future__ import annotations
 
 import time
-from typing import Annotated
 
 import numpy as np
-from pydantic import Field
 
 from learned_schedulers.graphs.devices.targets import Target
-from learned_schedulers.graphs.method_settings import RandomisedList as Settings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.listing import listed
 from learned_schedulers.graphs.methods.rules.proposing import proposed
 from learned_schedulers.graphs.problems.problem import Problem
-
-Level = Annotated[float, Field(gt=0)]
+from learned_schedulers.method_settings import NoisySettings
 
 
 class RandomisedList:
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: NoisySettings) -> None:
         self._least, self._most = np.log(settings.least_noise), np.log(settings.most_noise)
 
     def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:

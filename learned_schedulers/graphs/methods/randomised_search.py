@@ -14,16 +14,16 @@ from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.method_settings import RandomisedSearch as Settings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.randomised_list import RandomisedList
-from learned_schedulers.graphs.methods.randomised_list import Settings as Levels
 from learned_schedulers.graphs.methods.rules.proposing import curve
 from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.method_settings import NoisySettings
 
 _PART = 1000  # schedules at a time
 
 
 class RandomisedSearch:
     def __init__(self, settings: Settings) -> None:
-        levels = Levels(method="randomised_list", least_noise=settings.noise, most_noise=settings.noise)
+        levels = NoisySettings(method="randomised_list", least_noise=settings.noise, most_noise=settings.noise)
         self._drawing = RandomisedList(levels)
 
     def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:

@@ -7,10 +7,7 @@ log-normal factors of this level.
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
-from pydantic import Field
 
 from learned_schedulers.projects.method_settings import RandomisedRules as Settings
 from learned_schedulers.projects.methods import Budget, Schedules
@@ -19,7 +16,6 @@ from learned_schedulers.projects.methods.rules.generation import generated
 from learned_schedulers.projects.methods.rules.priorities import keys_of
 from learned_schedulers.projects.problem import Project
 
-Level = Annotated[float, Field(gt=0)]
 _AT_ONCE = 2**20  # factors that are drawn at once: 8 MiB
 
 

@@ -118,7 +118,7 @@ def flags(values):
 files_are_its_own = cache(refuse_foreign)  # asked for every job
 
 
-def made_here(wildcards):
+def no_foreign_files(wildcards):
     """No further input; it refuses to run jobs beside files that another program has put in place.
 
     What only reads, as `-n` and `--dag`, may look at any files; with --forceall (DVC) Snakemake trusts no record anyway.
@@ -133,7 +133,7 @@ def made_here(wildcards):
 def complete(rules):
     """Give each rule its check of files, and one that runs a stage its param `options`, unless it has its own, and resources."""
     for stage_rule in rules:
-        stage_rule.set_input(made_here)
+        stage_rule.set_input(no_foreign_files)
         if not stage_rule.shellcmd:
             continue
         stage_rule.conda_env = os.path.join(workflow.basedir, "profiles/conda.yaml")

@@ -50,7 +50,6 @@ Read = Annotated[list[Path], typer.Option("--tables", help="All tables that the 
 Behaviour = Annotated[Path, typer.Option(help="Digests of the tiny corpus's tables: reports/behaviour.json.")]
 Published = Annotated[list[Path] | None, typer.Option("--published", help="Folders of published experiments.")]
 Out = Annotated[Path, typer.Option(help="Table to write.")]
-SomeOut = Annotated[Path | None, typer.Option(help="Table to write, by tasks that have it.")]
 Confidence = Annotated[float, typer.Option(help="Confidence of the intervals.")]
 Shown = Annotated[int, typer.Option(min=1, help="Blocks to show.")]
 Cores = Annotated[int, typer.Option(min=1, help="Processes or threads; the tables are the same for any number.")]
