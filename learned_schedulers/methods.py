@@ -41,10 +41,11 @@ def make(kind: Kind, settings: MethodSettings, resources: Mapping[str, object]) 
     if missing := sorted(settings.needs - set(resources)):
         raise ValueError(f"the method {settings.method!r} is not given what it needs: {', '.join(missing)}")
     chosen = {key: resource for key, resource in resources.items() if key in settings.needs | settings.uses}
-    return _maker(kind, settings)(settings, **chosen)
+    return maker(kind, settings)(settings, **chosen)
 
 
-def _maker(kind: Kind, settings: MethodSettings) -> Callable[..., Any]:
+def maker(kind: Kind, settings: MethodSettings) -> Callable[..., Any]:
+    """What makes the method. Raises ValueError if another package's is of another kind."""
     name = settings.method
     if (file := settings.file or name) in names(kind) or not outside_methods.is_outside(name):
         maker: Callable[..., Any] = import_module(f"{PACKAGES[kind]}.{file}").make

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from mlflow import MlflowClient
 
 from tests.copies import EVALUATED, planned
 from tests.trial.copies import ENVIRONMENT, changed, copy_of_repository, digests, run
@@ -106,9 +107,22 @@ def test_an_experiment_makes_what_its_parameter_changes(fetched: Path) -> None:
     run(fetched, "git", "checkout", "-q", "params.yaml")
     assert set(planned(fetched)) == {"judge"} | EVALUATED
 
+    run(fetched, "git", "reset", "-q", "--hard")  # the way back
+    run(fetched, "dvc", "checkout", "--force")
+    adopt(fetched)
+    client = MlflowClient(f"sqlite:///{fetched}/mlflow.db")
+    quick = client.get_experiment_by_name("quick")
+    assert quick
+    states = {
+        (run.data.params["judges.atom.iterations"], run.data.tags.get("changed")): run.data.tags["state"]
+        for run in client.search_runs([quick.experiment_id], "attributes.run_name = 'popocs_20'")
+    }
+    assert states == {("1", None): "current", ("2", "judges.atom.iterations=2"): "superseded"}
+
 
 def adopt(folder: Path) -> None:
     """`make adopt`, without its set-up."""
     assert "up to date" in run(folder, "dvc", "status")
     run(folder, sys.executable, "-m", "pipeline.lab.checksums")
     run(folder, "snakemake", "--touch", "--forceall", "--quiet", "all")
+    run(folder, "snakemake", "--allowed-rules", "track", "--forcerun", "track", "--quiet", "all")

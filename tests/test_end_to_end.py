@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import warnings
 from collections.abc import Iterator, Mapping
@@ -10,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
+from mlflow import MlflowClient
 
 from pipeline.lab.page.pages import files as page_files
 from pipeline.lab.provenance import machine
@@ -86,6 +88,32 @@ def test_tables_are_what_is_recorded_by_any_kind_of_processor(run_of: str, reque
 def test_second_run_does_nothing(undisturbed: Path) -> None:
     assert "Nothing to be done" in run(undisturbed, "snakemake", "-n")
     assert planned(undisturbed) == {}
+
+
+def test_lint_says_only_what_a_comment_explains(undisturbed: Path) -> None:
+    lints = set(re.findall(r"^ +\* (.+)$", run(undisturbed, "snakemake", "--lint"), re.MULTILINE))
+    assert lints == {"Mixed rules and functions in same snakefile.:"}  # pipeline/lab/rules/common.smk says why
+
+
+def test_the_results_are_one_file_that_needs_no_network(undisturbed: Path) -> None:
+    run(undisturbed, "snakemake", "--report", "snakemake.html")
+    text = (undisturbed / "snakemake.html").read_text()
+    pages = [Path(name).stem for name in page_files() if name.endswith(".html")]
+    assert all(f"reports/{page}.html" in text for page in pages) and "reports/claims.csv" in text
+    assert not re.findall(r"""<(?:script|link|img)[^>]+(?:src|href)=["']?(?:https?:)?//""", text)
+
+
+def test_runs_name_what_their_numbers_depend_on(undisturbed: Path) -> None:
+    client = MlflowClient(f"sqlite:///{undisturbed}/mlflow.db")
+    experiments = client.search_experiments()
+    assert "Default" not in {experiment.name for experiment in experiments}
+    for experiment in experiments:
+        of_runs = [run.data.params for run in client.search_runs([experiment.experiment_id])]
+        assert of_runs and all(parameters not in of_runs[:i] for i, parameters in enumerate(of_runs))
+    [quick] = [experiment for experiment in experiments if experiment.name == "quick"]
+    [decoded] = client.search_runs([quick.experiment_id], "attributes.run_name = 'popocs_20'")
+    assert decoded.data.params["judges.atom.iterations"] == "1" and decoded.data.tags["state"] == "current"
+    assert "test_5" in {read.dataset.name for read in decoded.inputs.dataset_inputs}
 
 
 SHOWN = {"report", "all"}  # the runs on the dashboard have no page

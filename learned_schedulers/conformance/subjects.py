@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from learned_schedulers import outside_methods
+from learned_schedulers import methods, outside_methods
 from learned_schedulers.conformance import graphs
 from learned_schedulers.conformance.failures import Failure
 from learned_schedulers.graphs.methods import Budget, make
@@ -37,6 +37,7 @@ def names_of(text: str) -> list[str]:
 def subject(name: str, keys: dict[str, Any]) -> Subject:
     """The method with these settings. Raises ValueError for what is no method, and for one that needs more."""
     settings = entry("graph", name, **keys)
+    methods.maker("graph", settings)
     _check(name, settings, frozenset({"target"}))
     of_target = partial(make, settings)
     candidate = graphs.Candidate(settings, lambda problem, target: of_target({"target": target}), BUDGET)

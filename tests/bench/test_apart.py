@@ -17,6 +17,7 @@ SOURCE = """
 import os, sys
 import numpy as np
 from learned_schedulers.graphs.methods import Proposals
+from learned_schedulers.method_settings import MethodSettings
 
 class OnOne:
     class Settings(MethodSettings):

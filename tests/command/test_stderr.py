@@ -30,15 +30,15 @@ WORDS = {
 }
 METHOD = """
 import numpy as np
-from learned_schedulers.blocks.methods import Solution
+from learned_schedulers.graphs.methods import Proposals
 
 class Method:
     def __init__(self, settings):
         pass
 
-    def solve(self, problems, rng, budget):
-        size, n = problems.latencies.shape
-        return Solution.of({"none": np.tile(np.arange(n, dtype=np.int16), (size, 1))})
+    def propose(self, problem, rng, budget):
+        order = np.arange(len(problem), dtype=np.int32)[None]
+        return Proposals(order, order % problem.devices)
 """
 WORKLOAD = {
     "maxFPGAs": 1, "maxCPUs": 1, "maxSizePerFPGA": 1e10,

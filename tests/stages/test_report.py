@@ -38,5 +38,5 @@ def test_published_numbers_alone_make_claims_and_pages(tmp_path: Path) -> None:
     assert set(page_files()) <= {path.name for path in tmp_path.iterdir()}
     assert not (tmp_path / "figures/of_yesterday.png").exists() and list((tmp_path / "figures").glob("*.png"))
     (row,) = pd.read_csv(tmp_path / "claims.csv").query("claim == 'go_gain_over_hdp'").to_dict("records")
-    assert f"[{100 * row['value']:.0f}%](#go_gain_over_hdp)" in (tmp_path / "placement.md").read_text()
+    assert f"[saves {100 * row['value']:.0f}%](#go_gain_over_hdp)" in (tmp_path / "placement.md").read_text()
     assert "Not measured yet" in (tmp_path / "policies.md").read_text()
