@@ -91,7 +91,7 @@ def test_second_run_does_nothing(undisturbed: Path) -> None:
 
 
 def test_lint_says_only_what_a_comment_explains(undisturbed: Path) -> None:
-    lints = set(re.findall(r"^ +\* (.+)$", run(undisturbed, "snakemake", "--lint"), re.MULTILINE))
+    lints = set(re.findall(r"^ +\* (.+)$", run(undisturbed, "snakemake", "--lint", fails=True), re.MULTILINE))
     assert lints == {"Mixed rules and functions in same snakefile.:"}  # pipeline/lab/rules/common.smk says why
 
 

@@ -22,6 +22,7 @@ from pipeline.lab import chapters
 from pipeline.lab.shared_tables import CLAIMS
 
 CHANGED = "changed_since"  # metric: published experiments to which today's code would give other numbers
+ALIKE = "equal_parameters"  # metric: runs of methods on the dashboard that have the parameters of another one
 FOR_PEOPLE = "metrics_for_people"  # metric: numbers that `dvc metrics` lists
 
 Holds = Literal["yes", "no", "uncertain", "not measured", "out of reach"]
@@ -73,6 +74,7 @@ def _promises() -> Iterator[Claim]:
     yield Claim("readme_lines", "<= 120", lines)
     yield Claim("experiments_changed_since", "<= 3", row_of("published", metric=CHANGED))
     yield Claim("dvc_metrics_for_people", "<= 40", row_of("published", metric=FOR_PEOPLE))
+    yield Claim("mlflow_runs_with_equal_parameters", "== 0", row_of("published", metric=ALIKE))
     for name, method, metric, target in (
         ("light_install_seconds", "pip", "install_seconds", "<= 60"),
         ("light_install_megabytes", "pip", "install_megabytes", "<= 400"),

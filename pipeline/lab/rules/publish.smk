@@ -130,6 +130,11 @@ rule publish:
     shell: stage("publish", "experiment", "settings", out="{params.folder}")
 
 
+def settings_logged():
+    """JSON: experiment -> the settings that its runs on the dashboard name."""
+    return json.dumps({**json.loads(settings_now()), **{name: settings_tracked(name) for name in P.report.all}}, sort_keys=True)
+
+
 rule claims:
     input:
         src=src("claims", *chapters.module_names("claims")),
@@ -140,7 +145,7 @@ rule claims:
         out=report("reports/claims.csv", caption="captions/claims.rst", category="Tables"),
         metrics="reports/metrics.json",
     params:
-        settings_now=settings_now(),
+        settings_now=settings_logged(),
     log: "logs/claims.log"
     benchmark: "benchmarks/rules/claims.tsv"
     message: "Comparing the numbers with the claims"
@@ -219,7 +224,7 @@ rule track:
         runs=path("tracked"),
     params:
         options=options,
-        settings=json.dumps({**json.loads(settings_now()), **{name: settings_tracked(name) for name in P.report.all}}, sort_keys=True),
+        settings=settings_logged(),
     log:
         "logs/track.log",
     benchmark:
