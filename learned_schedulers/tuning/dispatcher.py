@@ -76,29 +76,29 @@ def with_dispatcher(text: str, function: str, externals: Sequence[str], site: st
     if any(re.search(r"\bmusttail\b", line) for line in lines[opening : lines.index("}", opening)]):
         raise NotDispatchable("it ends with a call that must be the last")
     name = function[1:].strip('"')
-    own = {part: f'@"{name}.{part}"' for part in ("standing", "site", "image", "externals", "left", "to", "state")}
-    lines[opening] = f"define internal {head.result} {own['standing']}({', '.join(head.parameters)}) {head.behind} {{"
+    names = {part: f'@"{name}.{part}"' for part in ("standing", "site", "image", "externals", "left", "to", "state")}
+    lines[opening] = f"define internal {head.result} {names['standing']}({', '.join(head.parameters)}) {head.behind} {{"
     attributes = " ".join(_OF_CODE.findall(f"{head.behind} {_group(lines, head.behind)}"))
     is_void = head.result.split(" ")[-1] == "void"
     table = ", ".join(f"ptr {external}" for external in externals)
     at_each_call = f"{head.result} %to({', '.join(head.arguments)})"
     added = [
-        f'{own["image"]} = private constant [{len(site) + 1} x i8] c"{site}\\00"',
-        f"{own['externals']} = private constant [{len(externals)} x ptr] [{table}]",
-        f"{own['site']} = internal global {{ ptr, ptr, ptr, i64, ptr }} {{ ptr {own['image']}, "
-        f"ptr {own['standing']}, ptr {own['externals']}, i64 {len(externals)}, ptr null }}",
-        f"{own['left']} = internal thread_local global i64 0",
-        f"{own['to']} = internal thread_local global ptr {own['standing']}",
-        f"{own['state']} = internal thread_local global ptr null",
+        f'{names["image"]} = private constant [{len(site) + 1} x i8] c"{site}\\00"',
+        f"{names['externals']} = private constant [{len(externals)} x ptr] [{table}]",
+        f"{names['site']} = internal global {{ ptr, ptr, ptr, i64, ptr }} {{ ptr {names['image']}, "
+        f"ptr {names['standing']}, ptr {names['externals']}, i64 {len(externals)}, ptr null }}",
+        f"{names['left']} = internal thread_local global i64 0",
+        f"{names['to']} = internal thread_local global ptr {names['standing']}",
+        f"{names['state']} = internal thread_local global ptr null",
         f"define {head.before} {function}({', '.join(head.arguments)}) {attributes} {{",
-        f"  %calls = call ptr @llvm.threadlocal.address.p0(ptr {own['left']})",
-        f"  %target = call ptr @llvm.threadlocal.address.p0(ptr {own['to']})",
+        f"  %calls = call ptr @llvm.threadlocal.address.p0(ptr {names['left']})",
+        f"  %target = call ptr @llvm.threadlocal.address.p0(ptr {names['to']})",
         "  %before = load i64, ptr %calls",
         "  %over = icmp eq i64 %before, 0",
         "  br i1 %over, label %next, label %go",
         "next:",
-        f"  %state = call ptr @llvm.threadlocal.address.p0(ptr {own['state']})",
-        f"  call void @learned_schedulers_next(ptr {own['site']}, ptr %calls, ptr %target, ptr %state)",
+        f"  %state = call ptr @llvm.threadlocal.address.p0(ptr {names['state']})",
+        f"  call void @learned_schedulers_next(ptr {names['site']}, ptr %calls, ptr %target, ptr %state)",
         "  br label %go",
         "go:",
         "  %left = load i64, ptr %calls",

@@ -131,21 +131,21 @@ class _Candidate:
         kind, target = rows.kind.copy(), rows.target.copy()
         for row in np.flatnonzero(np.isin(rows.section, self.reached)).tolist():
             place, external, addend = int(rows.place[row]), rows.names[row], int(rows.addend[row])
-            if here := target[row] != NOWHERE:  # in the image
+            if inside := target[row] != NOWHERE:  # in the image
                 external, goal = "", int(target[row])
             else:
                 goal = addend
             if kind[row] in _TABLED:
-                slot = table.slot(external, goal - addend if here else 0)
+                slot = table.slot(external, goal - addend if inside else 0)
                 kind[row], target[row] = R_PC32, slot + addend
             elif kind[row] == R_64:
                 fixups.append(_Fixup(place, 64, external, goal))
                 target[row] = NOWHERE
-            elif not here and kind[row] == R_PLT32:
+            elif not inside and kind[row] == R_PLT32:
                 target[row] = table.jump(external) + addend
-            elif not here and kind[row] == R_PC32:
+            elif not inside and kind[row] == R_PC32:
                 fixups.append(_Fixup(place, 32, external, addend))
-            elif not here or kind[row] not in (R_NONE, R_PC32, R_PLT32, R_PC64):
+            elif not inside or kind[row] not in (R_NONE, R_PC32, R_PLT32, R_PC64):
                 raise NotPlaceable(f"it uses {external or 'an address'} in a way that is not understood")
         rows = rows._replace(kind=kind, target=target)
         content = bytearray(table.place - start)
@@ -170,9 +170,9 @@ class _Candidate:
     def _moved(self, bases: np.ndarray) -> Relocations:
         """The relocations for sections at these places; NOWHERE is what is not in the image."""
         rows = self.relocations
-        own = (rows.target != NOWHERE) & (bases[rows.defined_in] != NOWHERE) & (rows.defined_in > 0)
+        inside = (rows.target != NOWHERE) & (bases[rows.defined_in] != NOWHERE) & (rows.defined_in > 0)
         shifts = bases - self.layout.bases
-        target = np.where(own, rows.target + shifts[rows.defined_in], NOWHERE)
+        target = np.where(inside, rows.target + shifts[rows.defined_in], NOWHERE)
         return rows._replace(place=rows.place + shifts[rows.section], target=target)
 
     def _write(self, content: bytearray, start: int, index: int, bases: np.ndarray, rows: Relocations) -> None:

@@ -165,7 +165,7 @@ class Program:
             for site, name in enumerate(FUNCTIONS)
         }
 
-    def said(self, **environment: str) -> str:
+    def output(self, **environment: str) -> str:
         run = subprocess.run(
             [str(self.folder / "program")], env=environment, check=True, capture_output=True, text=True
         )
@@ -187,9 +187,9 @@ def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def test_every_candidate_computes_the_same(program: Program) -> None:
-    alone = program.said()
+    alone = program.output()
     of_run = bursts([str(program.folder / "program")], program.images, program.results)
-    assert program.said(**{FOLDER: str(program.results)}) == alone == program.said(**{FOLDER: "/nowhere"})
+    assert program.output(**{FOLDER: str(program.results)}) == alone == program.output(**{FOLDER: "/nowhere"})
     assert of_run.dtype == BURST and len(of_run)
     for site, name in enumerate(FUNCTIONS):
         chosen = of_run[of_run["site"] == site]
@@ -202,10 +202,10 @@ def test_every_candidate_computes_the_same(program: Program) -> None:
 
 
 def test_a_damaged_image_is_left_alone(program: Program) -> None:
-    alone = program.said()
+    alone = program.output()
     for damage in (b"", b"x" * 100, program.images["plain"][:4096], b"y" + program.images["plain"][1:]):
         (program.results / "plain").write_bytes(damage)
-        assert program.said(**{FOLDER: str(program.results)}) == alone
+        assert program.output(**{FOLDER: str(program.results)}) == alone
 
 
 def candidate(code: str) -> bytes:
