@@ -18,6 +18,7 @@ _LINKAGE = (
 )
 # Attributes that say how code is made, not what the function does.
 _OF_CODE = re.compile(r'\bnounwind\b|\buwtable(?:\(\w+\))?|"(?:target-|tune-|frame-|probe-|stack-|no-)[\w-]*"="[^"]*"')
+_COMDAT = re.compile(rf"\bcomdat(?:\(\${IDENTIFIER}\))?")
 _NEXT = "declare void @learned_schedulers_next(ptr, ptr, ptr, ptr)"  # of judge.c
 _ADDRESS = "declare ptr @llvm.threadlocal.address.p0(ptr)"
 
@@ -77,8 +78,10 @@ def with_dispatcher(text: str, function: str, externals: Sequence[str], site: st
         raise NotDispatchable("it ends with a call that must be the last")
     name = function[1:].strip('"')
     names = {part: f'@"{name}.{part}"' for part in ("standing", "site", "image", "externals", "left", "to", "state")}
-    lines[opening] = f"define internal {head.result} {names['standing']}({', '.join(head.parameters)}) {head.behind} {{"
-    attributes = " ".join(_OF_CODE.findall(f"{head.behind} {_group(lines, head.behind)}"))
+    group = _COMDAT.search(head.behind)
+    rest = _COMDAT.sub("", head.behind)
+    lines[opening] = f"define internal {head.result} {names['standing']}({', '.join(head.parameters)}) {rest} {{"
+    attributes = " ".join([*_OF_CODE.findall(f"{rest} {_group(lines, rest)}"), *([group[0]] if group else [])])
     is_void = head.result.split(" ")[-1] == "void"
     table = ", ".join(f"ptr {external}" for external in externals)
     at_each_call = f"{head.result} %to({', '.join(head.arguments)})"

@@ -79,7 +79,10 @@ end:
 }
 define i32 @thrown_through(i32 %x) uwtable { %a = call i32 @callback(i32 %x) %b = add i32 %a, 1 ret i32 %b }
 define internal i64 @local(i64 %x) nounwind uwtable { %a = mul i64 %x, %x ret i64 %a }
-define i64 @calls_local(i64 %x) uwtable { %a = call i64 @local(i64 %x) %b = add i64 %a, 1 ret i64 %b }
+$inline = comdat any
+define linkonce_odr dso_local i64 @inline(i64 %x) #0 comdat { %a = add i64 %x, 9 ret i64 %a }
+define i64 @calls_local(i64 %x) uwtable { %a = call i64 @local(i64 %x) %b = call i64 @inline(i64 %a) ret i64 %b }
+attributes #0 = { nounwind uwtable "frame-pointer"="all" "tune-cpu"="generic" }
 """
 MAIN = """
 #include <csetjmp>
@@ -138,7 +141,7 @@ int main() {
     std::printf("%ld %a %a %a\\n", unusual, sums[0], sums[1], sums[2]);
 }
 """
-FUNCTIONS = ["plain", "library", "pair", "large", "many", "recursive", "thrown_through", "local"]
+FUNCTIONS = ["plain", "library", "pair", "large", "many", "recursive", "thrown_through", "local", "inline"]
 CANDIDATES = 3
 
 
