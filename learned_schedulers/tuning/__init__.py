@@ -1,1 +1,1 @@
-"""A project's own build: what its calls of a compiler ask for."""
+"""A project's hot functions, judged inside its own program, and what its build asks of a compiler."""
