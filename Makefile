@@ -72,7 +72,7 @@ record: $(READY) ## after Snakemake: let DVC version what was made
 adopt: $(READY) unlock ## after DVC (pull, checkout, repro, exp): tell Snakemake that the files are up to date
 	@dvc status -q || { dvc status; echo "error: these files are not those of dvc.lock. dvc repro makes them; dvc checkout --force puts those of dvc.lock there, and where the cache lacks them (Is your cache up to date?) make reproduce makes them" >&2; exit 1; }
 	python -m pipeline.lab.checksums
-	snakemake --touch --forceall --quiet all
+	snakemake --touch $$(python -m pipeline.lab.recovery to_touch) --quiet all
 	snakemake --allowed-rules track --forcerun track --quiet all  # the runs of these files become the current ones
 
 .PHONY: unlock

@@ -124,5 +124,6 @@ def adopt(folder: Path) -> None:
     """`make adopt`, without its set-up."""
     assert "up to date" in run(folder, "dvc", "status")
     run(folder, sys.executable, "-m", "pipeline.lab.checksums")
-    run(folder, "snakemake", "--touch", "--forceall", "--quiet", "all")
+    outdated = run(folder, sys.executable, "-m", "pipeline.lab.recovery", "to_touch").split()
+    run(folder, "snakemake", "--touch", *outdated, "--quiet", "all")
     run(folder, "snakemake", "--allowed-rules", "track", "--forcerun", "track", "--quiet", "all")

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -92,8 +93,9 @@ def _text(table: Table) -> list[str]:
     return [name for name in columns(table) if name not in schema.names or pa.types.is_string(schema.field(name).type)]
 
 
+@cache
 def empty(table: Table) -> pd.DataFrame:
-    """A published table without rows."""
+    """A published table without rows, to be read only."""
     places = {name: pd.Series(dtype="str") for name in _PLACES.get(table.name, [])}
     return pd.DataFrame({**places, **table.schema.empty_table().to_pandas()})[columns(table)]
 

@@ -62,16 +62,17 @@ def main(
     for folder in folders or []:
         if folder.name in by_experiment or "task" not in settings_now.get(folder.name, {}):
             continue
-        loaded = published.load([folder])
-        table, source = loaded.tables, loaded.provenance[folder.name]
+        source = provenance.Provenance.read(folder / published.PROVENANCE)
+        if source.frozen:
+            continue
+        table = published.load([folder]).tables
         recorded = {} if isinstance(source.settings, str) else source.settings
-        if not source.frozen:
-            by_experiment[folder.name] = runs.published(
-                source,
-                settings_now[folder.name],
-                *(table["results"], table["history"], table["policy_trainings"]),
-                runs.whole(folder.name, recorded, {file: digests.of_file(file) for file in sorted(folder.iterdir())}),
-            )
+        by_experiment[folder.name] = runs.published(
+            source,
+            settings_now[folder.name],
+            *(table["results"], table["history"], table["policy_trainings"]),
+            runs.whole(folder.name, recorded, {file: digests.of_file(file) for file in sorted(folder.iterdir())}),
+        )
     if alike := [name for name, items in by_experiment.items() if runs.equal_parameters(items)]:
         raise ValueError(f"runs of {alike} have equal parameters: which settings differ would not be seen")
     if by_experiment:  # without runs the store is not touched
