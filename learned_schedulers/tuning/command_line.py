@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 _COMPILER = re.compile(r"(?:x86_64-[\w-]*linux-gnu-)?(?:(gcc|g\+\+|cc|c\+\+)|(clang|clang\+\+))(?:-[\d.]+)?")
-_SOURCE = (".c", ".i", ".cc", ".cp", ".cxx", ".cpp", ".c++", ".C", ".CPP", ".ii")
+_CPP_SOURCE = (".cc", ".cp", ".cxx", ".cpp", ".c++", ".C", ".CPP", ".ii")
+_SOURCE = (".c", ".i", *_CPP_SOURCE)
 _HEADER = (".h", ".hh", ".hp", ".hpp", ".hxx", ".h++", ".H", ".HPP", ".tcc")
 _ASSEMBLY = (".s", ".S", ".sx", ".asm")
 _LANGUAGES = ("c", "c++", "cpp-output", "c++-cpp-output")
@@ -36,6 +37,8 @@ _OF_CLANG = (
     *("-save-temps", "--save-temps", "-ftime-trace", "-fproc-stat-report", "-save-stats", "-fembed-bitcode"),
     *("-gsplit-dwarf", "-MJ", "-fthinlto", "-fmodules", "-fno-integrated-as", "-via-file-asm"),
 )
+_WRITES_NEXT = ("-o", "-MF", "-MT", "-MQ", "-MJ")
+_WRITES = re.compile(r"-o.|-M(?:D|MD|P|G|F.+|T.+|Q.+)$|-Wp,-M")
 _FILES, _DEEPEST = 1 << 20, 8  # bytes and nesting of a file of options
 
 
@@ -48,7 +51,7 @@ class Understood(NamedTuple):
     sources: tuple[str, ...] = ()  # of C and C++
     output: str = ""  # as -o names it
     flags: tuple[str, ...] = ()  # options of one word, as -O2
-    texts: tuple[str, ...] = ()  # files of assembly that -S writes
+    language: str = "c"  # of all sources: c or c++
 
 
 def understood(command: Sequence[str]) -> Understood:
@@ -61,7 +64,24 @@ def understood(command: Sequence[str]) -> Understood:
     call = _Words(list(_expanded(command[2 if cached else 1 :], _DEEPEST)))
     reason = call.reason() or (call.reason_of_clang() if match[2] else "")
     compiler = "gcc" if match[1] else "clang"
-    return Understood(reason, compiler, cached, tuple(call.sources), call.output, tuple(call.flags), call.texts())
+    language = "c++" if (match[1] or match[2]).endswith("++") or call.is_cpp() else "c"
+    return Understood(reason, compiler, cached, tuple(call.sources), call.output, tuple(call.flags), language)
+
+
+def without_outputs(words: Sequence[str]) -> list[str]:
+    """The words of a call without those that name files to write: the object, and what make should know."""
+    rest: list[str] = []
+    waiting = iter(words)
+    for word in waiting:
+        if word in _WRITES_NEXT:
+            next(waiting, "")
+        elif _WRITES.match(word):
+            continue
+        else:
+            rest.append(word)
+            if _WITH_VALUE.fullmatch(word) and (value := next(waiting, None)) is not None:
+                rest.append(value)
+    return rest
 
 
 class _Words:
@@ -87,11 +107,11 @@ class _Words:
                 self._input(word)
         self.writes_text = "-S" in self.flags
 
-    def texts(self) -> tuple[str, ...]:
-        """The files of assembly that the call writes."""
-        if not self.writes_text:
-            return ()
-        return (self.output,) if self.output else tuple(f"{_stem(source)}.s" for source in self.sources)
+    def is_cpp(self) -> bool:
+        """Whether the sources are C++ for a compiler of C, by -x or by their names."""
+        if self.language:
+            return self.language.startswith("c++")
+        return any(source.endswith(_CPP_SOURCE) for source in self.sources)
 
     def _value(self, option: str, value: str) -> None:
         if option == "-o":
@@ -147,7 +167,3 @@ def _expanded(words: Iterable[str], depth: int) -> Iterator[str]:
             yield from _expanded(shlex.split(text), depth - 1)
         except (OSError, ValueError):
             yield word
-
-
-def _stem(source: str) -> str:
-    return os.path.basename(source).rpartition(".")[0]

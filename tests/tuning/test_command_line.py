@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from learned_schedulers.tuning.command_line import understood
+from learned_schedulers.tuning.command_line import understood, without_outputs
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from learned_schedulers.tuning.command_line import understood
 def test_calls_that_compile(command: str, compiler: str, sources: str, output: str) -> None:
     call = understood(command.split())
     assert (call.reason, call.compiler, call.cached) == ("", compiler, False)
-    assert (call.sources, call.output, call.texts) == (tuple(sources.split()), output, ())
+    assert (call.sources, call.output) == (tuple(sources.split()), output)
     cached = understood(["ccache", *command.split()])
     assert cached == call._replace(cached=True)
 
@@ -93,6 +93,17 @@ def test_a_file_of_options_is_read(tmp_path: Path) -> None:
     assert understood(["gcc", "@not_there", "-c"]).reason
 
 
-def test_texts_that_a_call_writes() -> None:
-    assert understood(["gcc", "-S", "sub/a.c", "b.x.cc"]).texts == ("a.s", "b.x.s")
-    assert understood(["gcc", "-S", "a.c", "-o", "sub/b"]).texts == ("sub/b",)
+def test_the_language_is_that_of_the_sources() -> None:
+    for command, language in {
+        "gcc -c a.c": "c",
+        "gcc -c a.cc": "c++",
+        "g++ -c a.c": "c++",
+        "clang++-19 -c a.c": "c++",
+        "gcc -x c++ -c a.c": "c++",
+    }.items():
+        assert understood(command.split()).language == language
+
+
+def test_files_that_a_call_writes_are_left_out() -> None:
+    words = "-O2 -MD -MP -MF a.d -MTa.o -MQ a.o -I -o -Wp,-MD,a.d -oa.o a.c -c -o a.o -DMD -Wall"
+    assert without_outputs(words.split()) == ["-O2", "-I", "-o", "a.c", "-c", "-DMD", "-Wall"]
