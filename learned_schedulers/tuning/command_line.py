@@ -54,6 +54,11 @@ class Understood(NamedTuple):
     language: str = "c"  # of all sources: c or c++
 
 
+def is_compiler(name: str) -> bool:
+    """Whether a command of this name is GCC or Clang for x86-64."""
+    return bool(_COMPILER.fullmatch(name))
+
+
 def understood(command: Sequence[str]) -> Understood:
     """A compiler's command line, beginning with the compiler or with ccache."""
     names = [os.path.basename(word) for word in command[:2]]

@@ -1,0 +1,78 @@
+"""A project's build through the wrapper: its objects are found, exchanged, and made again by its own compiler."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from learned_schedulers.tuning.build import Build, BuildError, Compilers
+from tests.tuning.test_wrapper import CLANG
+
+MAKEFILE = """
+CC = gcc
+program: main.o libone.a
+\t$(CC) main.o -L. -lone -o program
+libone.a: one.o sub/two.o
+\trm -f libone.a; ar cr libone.a one.o sub/two.o
+%.o: %.c
+\t$(CC) -O1 -c $< -o $@
+"""
+SOURCES = {
+    "one.c": "int two(void); int one(void) { return 10 * two(); }\n",
+    "sub/two.c": "int two(void) { return 2; }\n",
+    "main.c": '#include <stdio.h>\nint one(void); int main(void) { printf("%d\\n", one()); }\n',
+}
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    (folder / "sub").mkdir(parents=True)
+    for name, text in {**SOURCES, "Makefile": MAKEFILE}.items():
+        (folder / name).write_text(text)
+    for name in ("clang", "clang++"):
+        (tmp_path / name).write_text(CLANG)
+        (tmp_path / name).chmod(0o700)
+    return folder
+
+
+def build(work: Path, command: str = "make -j2") -> Build:
+    here = work.parent
+    return Build(command, work, here / "state", Compilers("gcc", "g++", str(here / "clang"), str(here / "clang++")))
+
+
+def output(work: Path) -> str:
+    return subprocess.run([str(work / "program")], capture_output=True, text=True, check=True).stdout
+
+
+def test_objects_are_exchanged_and_made_again(work: Path) -> None:
+    of_project = build(work)
+    of_project.run()
+    assert output(work) == "20\n"
+    objects = of_project.objects()
+    assert {str(path.relative_to(work)) for path in objects} == {"main.o", "one.o", "sub/two.o"}
+    assert all(each.code.exists() and not each.reason for each in objects.values())
+    (work.parent / "other.c").write_text("int two(void) { return 3; }\n")
+    subprocess.run(["gcc", "-c", "other.c"], cwd=work.parent, check=True)
+    made_by_make = (work / "sub/two.o").read_bytes()
+    of_project.put({work / "sub/two.o": (work.parent / "other.o").read_bytes()})
+    assert output(work) == "30\n"
+    of_project.put({})
+    assert output(work) == "20\n" and (work / "sub/two.o").read_bytes() == made_by_make
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("make nothing_like_this", "exit code 2:\n.*nothing_like_this"),
+        ("true", "has compiled nothing"),
+        ("make && make CC=/usr/bin/gcc clean_build", "exit code"),
+    ],
+)
+def test_a_build_that_fails_or_compiles_nothing_is_told(work: Path, command: str, message: str) -> None:
+    of_project = build(work, command)
+    with pytest.raises(BuildError, match=message):
+        of_project.run()
+        of_project.objects()
