@@ -106,15 +106,15 @@ class Build:
         The outputs, and what libtool notes of them, are deleted, so that the build makes them anew.
         """
         folder = self._state / wrapper.OBJECTS
-        before = {path for path in folder.iterdir()}
-        for output, content in contents.items():
-            (folder / f"{wrapper.key(str(output))}.o").write_bytes(content)
-        kept = {folder / f"{wrapper.key(str(output))}.o" for output in contents}
-        for path in before - kept:
+        outputs = {folder / f"{wrapper.key(str(output))}.o": output for output in self.objects()}
+        changed = {*folder.iterdir()}
+        for path in changed:
             path.unlink()
-        changed = {wrapper.key(str(output)): output for output in self.objects()}
-        for path in before | kept:
-            output = changed[path.stem]
+        for output, content in contents.items():
+            path = folder / f"{wrapper.key(str(output))}.o"
+            path.write_bytes(content)
+            changed.add(path)
+        for output in (outputs[path] for path in changed):
             for stale in (output, output.with_suffix(".lo"), output.parent.parent / f"{output.stem}.lo"):
                 stale.unlink(missing_ok=True)
         self.run()

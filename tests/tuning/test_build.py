@@ -39,8 +39,10 @@ def work(tmp_path: Path) -> Path:
 
 
 def build(work: Path, command: str = "make -j2") -> Build:
-    here = work.parent
-    return Build(command, work, here / "state", Compilers("gcc", "g++", str(here / "clang"), str(here / "clang++")))
+    folder = work.parent
+    return Build(
+        command, work, folder / "state", Compilers("gcc", "g++", str(folder / "clang"), str(folder / "clang++"))
+    )
 
 
 def output(work: Path) -> str:
