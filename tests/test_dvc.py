@@ -78,7 +78,8 @@ def test_only_one_of_both_writes_at_a_time(fetched: Path, first: str) -> None:
         while process.poll() is None and not (lock.exists() and str(fetched / "data") in lock.read_text()):
             time.sleep(0.05)
         assert process.poll() is None, "it ended before the other one could try"
-        assert "busy" in run(fetched, *refused, fails=True)
+        # Where DVC's own Snakemake has begun, its lock is found first.
+        assert re.search(r"busy|cannot be locked", run(fetched, *refused, fails=True))
     assert process.returncode == 0
     assert digests(fetched) == before
 
