@@ -27,5 +27,8 @@ def _reached(variable: re.Match[str]) -> str:
 
 
 def externals(text: str, function: str) -> list[str]:
-    """What the program has to name for candidates of a module of `alone`: all but the function itself, sorted."""
-    return sorted({*_GLOBAL.findall(text)} - {function})
+    """What the program has to name for candidates of a module of `alone`, sorted; a function may call itself."""
+    named = {*_GLOBAL.findall(text)}
+    if text.count(f"{function}(") < 2:  # its own definition
+        named.remove(function)
+    return sorted(name for name in named if not name.startswith("@llvm."))

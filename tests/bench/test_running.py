@@ -167,7 +167,7 @@ MESSAGES = {
 
 @pytest.mark.parametrize("fault", MESSAGES)
 def test_what_is_wrong_on_a_graph_is_its_result(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_maker", lambda kind, name: Faulty)
+    monkeypatch.setattr(registry, "maker", lambda kind, name: Faulty)
     monkeypatch.setattr(Faulty, "fault", fault)
     faulty = GraphEntrant("faulty", MethodSettings(method="tests:Faulty"))
     result = run(of_method(faulty, THOUSAND), FEW, "pcie", [0])
@@ -198,7 +198,7 @@ class OnTarget(MethodSettings):
 
 
 def test_schedules_that_the_target_simulates_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_maker", lambda kind, name: Spends)
+    monkeypatch.setattr(registry, "maker", lambda kind, name: Spends)
     spends = GraphEntrant("spends", OnTarget(method="tests:Spends"))
     for count, expected in ((1000, 0), (1001, len(FEW))):
         monkeypatch.setattr(Spends, "count", count)

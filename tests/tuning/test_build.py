@@ -68,7 +68,7 @@ def test_objects_are_exchanged_and_made_again(work: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("make nothing_like_this", "exit code 2:\n.*nothing_like_this"),
+        ("make nothing_like_this", r"(?s)exit code 2:.*nothing_like_this"),
         ("true", "has compiled nothing"),
         ("make && make CC=/usr/bin/gcc clean_build", "exit code"),
     ],
