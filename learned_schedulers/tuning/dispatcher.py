@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 IDENTIFIER = r'(?:"(?:[^"\\]|\\.)*"|[-\w$.]+)'
 _PARAMETER = re.compile(rf" ?%{IDENTIFIER}$")
-_LINKAGE = (
+LINKAGE = (
     *("private", "internal", "linkonce", "weak", "linkonce_odr", "weak_odr", "external", "available_externally"),
     *("dso_local", "dso_preemptable", "hidden", "protected", "default", "unnamed_addr", "local_unnamed_addr"),
 )
@@ -39,7 +39,7 @@ class _Head(NamedTuple):
     def result(self) -> str:
         """Calling convention, attributes and type of the result."""
         words = self.before.split(" ")
-        return " ".join(word for word in words if word not in _LINKAGE)
+        return " ".join(word for word in words if word not in LINKAGE)
 
     @property
     def arguments(self) -> list[str]:

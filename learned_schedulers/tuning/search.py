@@ -1,123 +1,214 @@
-"""Better orders of a hot function's blocks, by the time that the user's own program takes with them."""
+"""The search for the fastest version of a hot function, by the time that the user's own program takes with it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from queue import SimpleQueue
+from types import TracebackType
 from typing import NamedTuple
 
 import numpy as np
 
 from learned_schedulers.blocks.before_allocation import learned_search
-from learned_schedulers.blocks.before_allocation.costs import Limits
-from learned_schedulers.blocks.before_allocation.functions import Block, functions, reordered
-from learned_schedulers.blocks.before_allocation.learned_search import Orders
+from learned_schedulers.blocks.before_allocation.costs import counts
+from learned_schedulers.blocks.before_allocation.learned_search import Orders, Weights
 from learned_schedulers.blocks.before_allocation.llvm import Emitter, LlvmError
 from learned_schedulers.blocks.before_allocation.problem import problem
-from learned_schedulers.blocks.before_allocation.single_function import SingleFunction
-from learned_schedulers.tuning.images import Settings, image
-from learned_schedulers.tuning.judging import ticks
+from learned_schedulers.blocks.before_allocation.single_function import Module, SingleFunction, single_function
+from learned_schedulers.tuning.hot_file import DEFAULT, IN_ORDER, LLVM, Choice, HotFile
+from learned_schedulers.tuning.images import NotPlaceable
+from learned_schedulers.tuning.judging import Judge, Site
+from learned_schedulers.tuning.objects import NotSeparable
 
-Run = Callable[[Mapping[str, bytes]], np.ndarray]  # images by the names of their sites -> bursts of one run
-_TICKS = 40_000  # of a burst: some ten microseconds
-
-
-class Site(NamedTuple):
-    """A function with a dispatcher in the program."""
-
-    name: str  # of its image
-    number: int  # in the results
-    externals: tuple[str, ...]  # symbols of its table
+_BURSTS, _MORE_BURSTS = 60, 400  # of each version: in a search, and to choose among the best
+_BEST = 6  # versions that are judged again at the end
+_SECONDS = 15.0  # of one judgement, at most
+_ORDERS_OF_A_BLOCK = 2000  # that are judged, at most
+EQUAL = 0.005  # of the time, by which equal code differs
 
 
-class Improvement(NamedTuple):
-    """The orders of a function after its search."""
+class Judged(NamedTuple):
+    """A version of a function, and its time over that of LLVM's default."""
 
-    orders: dict[int, np.ndarray]  # of the blocks that changed, by their index
-    ratio: float  # ticks of the best over those of the default, in the run that chose it: flattered by the choice
-    control: float  # how far the default was from itself in one run, at most
-    candidates: int  # that were judged
+    choice: Choice
+    ratio: float
 
 
-def search(
-    function: SingleFunction,
-    text: str,
-    site: Site,
-    run: Run,
-    emitter: Emitter,
-    limits: Limits,
-    rng: np.random.Generator,
-) -> Improvement:
-    """The best orders that are found within the limits, block by block, the largest first.
+class Found(NamedTuple):
+    """What a search has found."""
 
-    text: of the function alone (candidates.py), in which its blocks are those of `function.function`. The same random
-    numbers do not give the same orders: the judge is a clock.
+    best: list[Judged]  # the fastest first; judged again, all in one run
+    control: float  # how far the default was from itself in that run
+    judged: int  # versions
+    progress: list[tuple[float, float]]  # seconds since the begin, and the best ratio so far: flattered by the choice
+    reasons: tuple[str, ...]  # why something was left alone
+
+
+class Emitters:
+    """Processes of LLVM by their settings, which begin when they are needed."""
+
+    def __init__(self, cores: int) -> None:
+        self._stack, self._cores = ExitStack(), cores
+        self._by_setting: dict[str, Emitter] = {}
+        self._pools: dict[str, SimpleQueue[Emitter]] = {}
+
+    def __enter__(self) -> Emitters:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._stack.close()
+
+    def __getitem__(self, scheduler: str) -> Emitter:
+        if scheduler not in self._by_setting:
+            self._by_setting[scheduler] = self._stack.enter_context(Emitter(scheduler, "x86-64"))
+        return self._by_setting[scheduler]
+
+    def all(self, scheduler: str, texts: Sequence[str], name: str) -> list[bytes | None]:
+        """The objects of texts, compiled beside each other; None for one that LLVM refuses."""
+        if scheduler not in self._pools:
+            pool: SimpleQueue[Emitter] = SimpleQueue()
+            for _ in range(self._cores):
+                pool.put(self._stack.enter_context(Emitter(scheduler, "x86-64")))
+            self._pools[scheduler] = pool
+        pool = self._pools[scheduler]
+
+        def compiled(text: str) -> bytes | None:
+            emitter = pool.get()
+            try:
+                return emitter.object_file(text, name)
+            except LlvmError:
+                return None
+            finally:
+                pool.put(emitter)
+
+        with ThreadPoolExecutor(self._cores) as threads:
+            return list(threads.map(compiled, texts))
+
+
+def versions(file: HotFile, symbol: str, emitters: Emitters, known: Sequence[Choice]) -> tuple[dict[Choice, bytes], list[str]]:
+    """Versions of a function that need no search, LLVM's default first, and those of an earlier search.
+
+    The second result says which could not be made. Equal objects stand once. Raises LlvmError without the default.
     """
-    judge = _InTheProgram(function.function.symbol, text, site, run, emitter, limits, rng)
-    weights = learned_search.read()
-    places = next(each for each in functions(text) if each.symbol == function.function.symbol).blocks
-    for index in function.blocks:
-        block = function.function.blocks[index]
-        of_block = problem(function.function, block, function.precedes(index))
-        evaluations = limits.evaluations * len(block.items) // function.sizes(function.blocks)
-        if evaluations < 2 or limits.are_over:
+    found = {Choice(DEFAULT): file.version(symbol, Choice(DEFAULT), emitters)}
+    reasons: list[str] = []
+    for choice in [*(Choice(how) for how in (*LLVM, "gcc", "clang")), *known]:
+        try:
+            content = file.version(symbol, choice, emitters)
+        except (LlvmError, NotSeparable, ValueError) as error:
+            reasons.append(f"{choice}: {error}")
             continue
-        judge.turn_to(index, places[index])
-        with suppress(_Over):
-            learned_search.search(of_block, judge, evaluations, rng, weights)
-    return Improvement(judge.orders, judge.ratio, judge.control, judge.candidates)
+        if content not in found.values():
+            found[choice] = content
+    return found, reasons
+
+
+class Search:
+    """The search of one function."""
+
+    def __init__(self, file: HotFile, site: Site, judge: Judge, emitters: Emitters, rng: np.random.Generator) -> None:
+        self._file, self._site, self._judge, self._emitters, self._rng = file, site, judge, emitters, rng
+        self._began = time.monotonic()
+        self._ratios: dict[Choice, float] = {}
+        self._objects: dict[Choice, bytes] = {}
+        self._best = 1.0
+        self._progress: list[tuple[float, float]] = []
+        self.tell: Callable[[int, float], None] = lambda judged, best: None
+
+    def run(self, ready: dict[Choice, bytes], weights: Weights, seconds: float) -> Found:
+        """Search for some seconds. ready: from `versions`.
+
+        Raises NotPlaceable if not even the default can be judged, and BenchmarkError if the benchmark fails.
+        """
+        ends = self._began + seconds
+        default = ready[Choice(DEFAULT)]
+        reasons = self._judge_ready(ready)
+        start = min((choice for choice in self._ratios if choice.how in IN_ORDER), key=lambda each: self._ratios[each])
+        of_module = self._single()
+        reasons += of_module.reasons
+        self._orders(of_module, start, weights, ends)
+        best, control = self._again(default)
+        return Found(best, control, len(self._ratios), self._progress, tuple(reasons))
+
+    def _judge_ready(self, ready: dict[Choice, bytes]) -> list[str]:
+        default = ready[Choice(DEFAULT)]
+        self._values([default], 2)
+        placeable, reasons = {}, []
+        for choice, content in ready.items():
+            try:
+                self._judge.check(self._site, content)
+                placeable[choice] = content
+            except NotPlaceable as error:
+                reasons.append(f"{choice}: {error}")
+        self._note(placeable, self._values(list(placeable.values()), _BURSTS * 2, default))
+        if not self._ratios:
+            raise NotPlaceable("it is called too seldom to be judged")
+        return reasons
+
+    def _values(self, objects: Sequence[bytes], bursts: int, default: bytes | None = None) -> np.ndarray:
+        """Ticks of versions, over those of the default if that is given; infinite for one that was not judged."""
+        seed = int(self._rng.integers(1 << 32))
+        controls = [default, default] if default else []
+        values = self._judge.ticks(self._site, [*controls, *objects], bursts, seed, _SECONDS)
+        ratios = values[len(controls) :] / (np.mean(values[:2]) if default else 1.0)
+        return np.nan_to_num(ratios, nan=np.inf)
+
+    def _note(self, objects: dict[Choice, bytes], ratios: np.ndarray) -> None:
+        for (choice, content), ratio in zip(objects.items(), ratios.tolist(), strict=True):
+            if np.isfinite(ratio):
+                self._ratios[choice], self._objects[choice] = ratio, content
+                self._best = min(self._best, ratio)
+        self._progress.append((time.monotonic() - self._began, self._best))
+        keep = sorted(self._ratios, key=lambda each: self._ratios[each])[: 4 * _BEST]
+        self._objects = {choice: self._objects[choice] for choice in keep if choice in self._objects}
+        self.tell(len(self._ratios), self._best)
+
+    def _single(self) -> SingleFunction:
+        module = Module.of(self._file.text)
+        function = self._file.functions[self._site.function]
+        standing = counts(self._emitters["default"].assembly(self._file.text, self._file.name))[function.symbol]
+        return single_function(module, function, self._emitters["default"], standing)
+
+    def _orders(self, function: SingleFunction, start: Choice, weights: Weights, ends: float) -> None:
+        """Orders of its blocks, the largest first; each begins with the best of those before."""
+        default = self._objects.get(Choice(DEFAULT)) or self._file.version(
+            self._site.function, Choice(DEFAULT), self._emitters
+        )
+        sizes = function.sizes(function.blocks)
+        for index in function.blocks:
+            block = function.function.blocks[index]
+            block_ends = time.monotonic() + (ends - time.monotonic()) * len(block.items) / max(sizes, 1)
+            sizes -= len(block.items)
+            best = min(self._ratios, key=lambda each: self._ratios[each] if each.how == start.how else np.inf)
+
+            def costs(orders: Orders, index: int = index, best: Choice = best, ends: float = block_ends) -> np.ndarray:
+                if time.monotonic() > ends:
+                    raise _Over
+                rest = [each for each in best.orders if each[0] != index]
+                choices = [
+                    Choice(start.how, tuple(sorted([*rest, (index, tuple(order.tolist()))]))) for order in orders
+                ]
+                texts = [self._file.ordered(self._site.function, choice) for choice in choices]
+                objects = self._emitters.all(start.how.partition(" ")[2], texts, self._file.name)
+                made = {choice: each for choice, each in zip(choices, objects, strict=True) if each is not None}
+                self._note(made, self._values(list(made.values()), _BURSTS, default))
+                return np.array([self._ratios.get(choice, np.inf) for choice in choices])
+
+            if time.monotonic() < block_ends:
+                of_block = problem(function.function, block, function.precedes(index))
+                with suppress(_Over):
+                    learned_search.search(of_block, costs, _ORDERS_OF_A_BLOCK, self._rng, weights)
+
+    def _again(self, default: bytes) -> tuple[list[Judged], float]:
+        """The best versions, judged once more in one run, and how far the default is from itself there."""
+        best = sorted(self._objects, key=lambda each: self._ratios[each])[:_BEST]
+        values = self._values([default, default, *(self._objects[each] for each in best)], _MORE_BURSTS, default)
+        judged = [Judged(choice, float(value)) for choice, value in zip(best, values[2:], strict=True)]
+        return sorted(judged, key=lambda each: each.ratio), float(np.abs(values[:2] - 1).max())
 
 
 class _Over(Exception):
     """The time is over."""
-
-
-class _InTheProgram:
-    """The cost of orders of a block: ticks of a call over those of the default, in one run of the program."""
-
-    def __init__(
-        self, symbol: str, text: str, site: Site, run: Run, emitter: Emitter, limits: Limits, rng: np.random.Generator
-    ) -> None:
-        self._symbol, self._text, self._site = symbol, text, site
-        self._run, self._emitter, self._limits, self._rng = run, emitter, limits, rng
-        self._default = emitter.object_file(text, symbol)
-        self._places: dict[int, Block] = {}
-        self._index = 0
-        self.orders: dict[int, np.ndarray] = {}
-        self.ratio, self.control, self.candidates = 1.0, 0.0, 0
-
-    def turn_to(self, index: int, place: Block) -> None:
-        """Judge orders of another block, with the best ones of those before it."""
-        self._index, self._places[index] = index, place
-
-    def __call__(self, orders: Orders) -> np.ndarray:
-        """Costs (k,). Raises _Over if the search has to end."""
-        if self._limits.are_over:
-            raise _Over
-        objects = [self._default, self._default]
-        numbers: dict[int, int] = {}  # of an order -> of its object
-        for number, order in enumerate(orders):
-            with suppress(LlvmError):
-                content = self._emitter.object_file(self._with(order), self._symbol)
-                numbers[number] = len(objects)
-                objects.append(content)
-        seed = int(self._rng.integers(1 << 32))
-        settings = Settings(self._site.number, _TICKS, seed)
-        of_run = self._run({self._site.name: image(objects, self._symbol, self._site.externals, settings)})
-        values = ticks(of_run, self._site.number, len(objects))
-        default = np.nanmean(values[:2])
-        self.control = max(self.control, float(abs(values[1] / values[0] - 1)))
-        self.candidates += len(numbers)
-        costs = np.full(len(orders), np.inf)
-        for number, place in numbers.items():
-            costs[number] = values[place] / default
-        costs = np.nan_to_num(costs, nan=np.inf)
-        best = int(costs.argmin())
-        if costs[best] < self.ratio:
-            self.ratio = float(costs[best])
-            self.orders[self._index] = np.asarray(orders[best])
-        return costs
-
-    def _with(self, order: np.ndarray) -> str:
-        chosen = {**self.orders, self._index: order}
-        return reordered(self._text, [(self._places[index], each) for index, each in chosen.items()])

@@ -72,7 +72,7 @@ class Parts:
         while waiting:
             for reached in _GLOBAL.findall(texts[waiting.pop()]):
                 if reached not in texts and (text := self._globals.get(reached)):
-                    whole = text if not text.startswith("define ") else _declared(text)
+                    whole = text if not text.startswith("define ") else declared(text)
                     if _ASSIGNED.match(text) and _INDIRECT.search(text):
                         for target in _GLOBAL.findall(text)[1:]:  # LLVM wants its definition
                             if target not in texts and target in self._globals:
@@ -111,7 +111,7 @@ def _public(function: str) -> str:
     return f"{' '.join(words)} {at}{_BEHIND.sub('', behind)}{newline}{body}"
 
 
-def _declared(function: str) -> str:
+def declared(function: str) -> str:
     """A definition as a declaration; a local one is called as directly as before."""
     head = function.partition("\n")[0]
     before, at, behind = head.partition("@")

@@ -1,0 +1,142 @@
+"""A user's benchmark: its command, and what of it says how fast the program is.
+
+That is a rate that it prints, as MB/s, where it prints one: such benchmarks run for a fixed time. Otherwise it is the
+time that its processes spend on processors.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+_RATE = re.compile(
+    r"(?<![A-Za-z])(?:[kmgt]?i?(?:b|bytes?|bits?|ops?|calls|blocks|frames|flops?|pixels|iter(?:ation)?s?|sign(?:ature)?s?|x)"
+    r"(?:/|\s?per[ -])(?:s|sec|second)\b|[kmgt]?i?(?:bps|flops|b/s|fps)\b)",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.]*\w)")
+_GLUED = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)(?=[A-Za-z])")
+_WORDS = 600  # characters of a failed benchmark's words that an error repeats
+SHORTEST = 0.05  # seconds of a run
+
+
+class BenchmarkError(ValueError):
+    """The benchmark cannot be used; the message says what to do."""
+
+
+class Run(NamedTuple):
+    """One run of a benchmark."""
+
+    time: float  # per work done: seconds, or one over the geometric mean of the rates
+    seconds: float  # from its begin to its end
+    rates: tuple[float, ...]  # that it printed
+
+
+class Benchmark(NamedTuple):
+    """A command for a shell, and where it is typed."""
+
+    command: str
+    work: Path
+    rate: str | None = None  # pattern of the user's whose first group is a rate
+
+    def run(self) -> Run:
+        """Run it. Raises BenchmarkError if it fails, or ends at once."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        began = time.monotonic()
+        ended = subprocess.run(
+            ["sh", "-c", self.command], cwd=self.work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
+        )  # fmt: skip
+        seconds = time.monotonic() - began
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if ended.returncode:
+            raise BenchmarkError(f"--bench {self.command!r} ended with exit code {ended.returncode}: {ended.stdout[-_WORDS:]}")
+        used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        if used < SHORTEST:
+            raise BenchmarkError(
+                f"--bench {self.command!r} ends after {used:.3f} s of processor time, which tells nothing: "
+                "let it work for a second or more"
+            )
+        found = tuple(rates(ended.stdout) if self.rate is None else _by(self.rate, ended.stdout))
+        return Run(float(np.exp(-np.mean(np.log(found)))) if found else used, seconds, found)
+
+    def run_until(self, enough: Callable[[], bool], environment: dict[str, str]) -> None:
+        """Run it, again and again, until it has done enough; then it is ended with all that it began.
+
+        Raises BenchmarkError if it fails before.
+        """
+        while True:
+            process = subprocess.Popen(
+                ["sh", "-c", self.command], cwd=self.work, env=os.environ | environment, start_new_session=True,
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+            try:
+                while process.poll() is None:
+                    if enough():
+                        return
+                    time.sleep(0.004)
+            finally:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+            if process.returncode:
+                raise BenchmarkError(f"--bench {self.command!r} ended with exit code {process.returncode}")
+            if enough():
+                return
+
+
+def _by(pattern: str, text: str) -> list[float]:
+    try:
+        found = [float(match[1]) for match in re.finditer(pattern, text, re.MULTILINE)]
+    except (re.error, IndexError, ValueError, TypeError) as error:
+        raise BenchmarkError(f"--rate {pattern!r}: {error}; it needs one group ( ) around a number") from error
+    if not found or min(found) <= 0:
+        raise BenchmarkError(f"--rate {pattern!r}: the benchmark prints no such number; its last words: {text[-_WORDS:]}")
+    return found
+
+
+def rates(text: str) -> list[float]:
+    """The rates in what a benchmark printed: numbers before a unit of rate in a line, or in its column below."""
+    found: list[float] = []
+    columns: list[tuple[int, int]] = []
+    for line in text.expandtabs().splitlines():
+        units = [*_RATE.finditer(line)]
+        numbers = [(match.span(), float(match[0])) for match in _NUMBER.finditer(line)]
+        numbers += [(match.span(1), float(match[1])) for match in _GLUED.finditer(line)]
+        numbers.sort()
+        if units:
+            before = [[value for (_, end), value in numbers if end <= unit.start()] for unit in units]
+            before = [values for values in before if values]
+            found += [values[-1] for values in before]
+            if not before and not numbers:
+                columns = [unit.span() for unit in units]
+        elif columns:
+            in_column = [
+                value
+                for column in columns
+                for (begin, end), value in numbers
+                if begin < column[1] and end > column[0]
+            ]
+            found += in_column
+            if not line.strip():
+                columns = []
+    return [rate for rate in found if rate > 0]
+
+
+def ratio(pairs: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
+    """The geometric mean of second over first, and its 95% interval by Student's t."""
+    from scipy import stats
+
+    logs = np.log([second / first for first, second in pairs])
+    mean, error = logs.mean(), stats.sem(logs) if len(logs) > 1 else np.inf
+    half = float(stats.t.ppf(0.975, len(logs) - 1) * error) if len(logs) > 1 else np.inf
+    return float(np.exp(mean)), float(np.exp(mean - half)), float(np.exp(mean + half))

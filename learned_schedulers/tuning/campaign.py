@@ -1,0 +1,377 @@
+"""The tuning of a project: build, hot functions, versions judged in the program, and what helps in the final one."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from learned_schedulers.blocks.before_allocation import learned_search
+from learned_schedulers.blocks.before_allocation.llvm import LlvmError
+from learned_schedulers.blocks.read.unreadable import Unreadable
+from learned_schedulers.tuning import hot_functions, tuned_orders
+from learned_schedulers.tuning.benchmark import Benchmark, BenchmarkError, ratio
+from learned_schedulers.tuning.build import Build, BuildError, Object
+from learned_schedulers.tuning.dispatcher import NotDispatchable
+from learned_schedulers.tuning.hot_file import DEFAULT, Choice, HotFile
+from learned_schedulers.tuning.images import NotPlaceable
+from learned_schedulers.tuning.judging import SOURCE, Judge, Site
+from learned_schedulers.tuning.objects import NotSeparable, joined, symbols
+from learned_schedulers.tuning.search import EQUAL, Emitters, Found, Search, versions
+from learned_schedulers.tuning.tuned_orders import Tuned
+from learned_schedulers.tuning.variants import Variants
+
+SHARE = 0.02  # of the benchmark's time, from which a function is hot
+_OFFSETS = (0, 16, 32, 48)  # bytes: places at which the final program is confirmed
+_UNFIT = (LlvmError, NotSeparable, NotDispatchable, NotPlaceable, Unreadable)
+_STEADY = 0.01  # of the time: what ten pairs of runs should tell
+_PROBES = 5  # runs before the search, which tell how steady the benchmark is
+
+
+class Settings(NamedTuple):
+    """What the user asks for."""
+
+    build: str
+    bench: Benchmark
+    test: str | None
+    minutes: float
+    pairs: int
+    cores: int
+    seed: int
+
+
+class Hot(NamedTuple):
+    """A function in which the benchmark spends its time."""
+
+    symbol: str
+    share: float
+    file: str  # relative to the project; empty if its source is not known
+    reason: str  # why it is left alone; empty if it is searched
+
+
+@dataclass
+class Outcome:
+    """What has come of a project's tuning."""
+
+    hot: list[Hot] = field(default_factory=list)
+    found: dict[str, Found] = field(default_factory=dict)  # by symbol
+    tuned: list[Tuned] = field(default_factory=list)
+    ratio: tuple[float, float, float] = (1.0, 1.0, 1.0)  # of the final program's time to the default's, with interval
+    pairs: int = 0
+    measure: str = ""  # what of the benchmark was taken
+    tests: str = ""  # how they ended
+    reasons: list[str] = field(default_factory=list)
+
+
+class Campaign:
+    """The steps of a project's tuning, in their sequence."""
+
+    def __init__(self, build: Build, work: Path, state: Path, settings: Settings) -> None:
+        self._build, self._work, self._state, self._settings = build, work, state, settings
+        self._variants = Variants(work, state / "variants")
+        self._files: dict[Path, HotFile] = {}  # by output
+        self._rng = np.random.default_rng(settings.seed)
+        self._began = time.monotonic()
+        self.outcome = Outcome()
+        self.say: Callable[[str], None] = print
+        self.progress: Callable[[str, int, float], None] = lambda symbol, judged, best: None
+
+    def run(self, path: Path) -> Outcome:
+        """All of it. path: of tuned.orders, which is written as soon as something is confirmed.
+
+        Raises BuildError, BenchmarkError or NotSampled.
+        """
+        with Emitters(self._settings.cores) as emitters:
+            default = self._default()
+            places = self._places()
+            hot_outputs = self._hot_outputs(default, places)
+            plain = self._with_llvm(hot_outputs, emitters)
+            sites = self._sites(plain, emitters)
+            if sites:
+                self._search(sites, emitters)
+            chosen = self._chosen()
+            if chosen:
+                self._confirm(chosen, emitters, path)
+            else:
+                self.end()
+                self.say("nothing was found that is faster by more than equal code differs; the build is the default")
+        return self.outcome
+
+    def end(self) -> None:
+        """Leave the project as its own compilers build it."""
+        self._build.put({})
+
+    def _default(self) -> dict[str, float]:
+        """Build as usual, see that the benchmark can be used, and sample it."""
+        self.say(f"build: {self._settings.build}")
+        self._build.run()
+        self._build.put({})
+        bench = self._settings.bench
+        runs = [bench.run() for _ in range(_PROBES)]
+        times = np.array([run.time for run in runs])
+        self.outcome.measure = (
+            f"the {len(runs[0].rates)} rates that it prints" if runs[0].rates else "its time on processors"
+        )
+        spread = float(times.std(ddof=1) / times.mean())
+        told = 2 * spread * (2 / self._settings.pairs) ** 0.5
+        self.say(
+            f"benchmark: {np.mean([run.seconds for run in runs]):.1f} s a run; measured by {self.outcome.measure}; "
+            f"{self._settings.pairs} pairs of runs tell differences of {told:.1%}"
+        )
+        if told > _STEADY:
+            self.say(
+                "  it is unsteady: gains below this will not be seen; leave the computer alone, or let the benchmark "
+                "do more"
+            )
+        needed = 2 * self._settings.pairs * float(np.mean([run.seconds for run in runs]))
+        if needed > 30 * self._settings.minutes:
+            self.say(f"  confirming takes {needed / 60:.0f} minutes beside the {self._settings.minutes:g} of the search")
+        return hot_functions.shares(bench.command, self._work, self._state)
+
+    def _places(self) -> dict[str, list[Object]]:
+        """The objects that define a symbol."""
+        places: dict[str, list[Object]] = {}
+        for each in self._build.objects().values():
+            if each.output.exists():
+                for symbol in symbols(each.output)["defined"]:
+                    places.setdefault(symbol.split(".")[0], []).append(each)
+        return places
+
+    def _relative(self, source: Path) -> str:
+        return str(source.relative_to(self._work)) if source.is_relative_to(self._work) else str(source)
+
+    def _hot_outputs(self, shares: Mapping[str, float], places: Mapping[str, list[Object]]) -> list[Object]:
+        """The objects with hot functions; others are noted with the reason."""
+        outputs: dict[Path, Object] = {}
+        for symbol, share in shares.items():
+            if share < SHARE:
+                continue
+            defining = places.get(symbol.split(".")[0], [])
+            if len(defining) == 1 and not defining[0].reason:
+                outputs[defining[0].output] = defining[0]
+                continue
+            reason = "its source is not part of this build" if not defining else "several files define it"
+            source = self._relative(defining[0].source) if defining else ""
+            if len(defining) == 1:
+                reason = f"clang does not compile its file: {defining[0].reason}"
+            self.outcome.hot.append(Hot(symbol, share, source, reason))
+        return list(outputs.values())
+
+    def _with_llvm(self, outputs: Sequence[Object], emitters: Emitters) -> dict[str, float]:
+        """Compile hot files by LLVM; those with which the program cannot be linked are left out. Then sample it."""
+        contents: dict[Path, bytes] = {}
+        for each in outputs:
+            name = self._relative(each.source)
+            try:
+                file = HotFile(each.code.read_bytes(), name, each.call)
+                contents[each.output] = file.with_versions({}, emitters["default"])
+                self._files[each.output] = file
+            except (*_UNFIT, OSError) as error:
+                self.outcome.reasons.append(f"{name}: {error}")
+        try:
+            self._build.put(contents)
+        except BuildError:
+            for output in list(contents):
+                try:
+                    self._build.put({output: contents[output]})
+                except BuildError as error:
+                    self.outcome.reasons.append(f"{self._files.pop(output).name}: by LLVM it cannot be linked: {error}")
+                    del contents[output]
+            self._build.put(contents)
+        if not contents:
+            return {}
+        return hot_functions.shares(self._settings.bench.command, self._work, self._state)
+
+    def _sites(self, shares: Mapping[str, float], emitters: Emitters) -> dict[Site, tuple[HotFile, float, dict[Choice, bytes]]]:
+        """Hot functions with dispatchers, in the built program; each with its share and its first versions."""
+        sites: dict[Site, tuple[HotFile, float, dict[Choice, bytes]]] = {}
+        contents: dict[Path, bytes] = {}
+        judge = self._compiled_judge()
+        for output, file in self._files.items():
+            dispatchers: dict[str, bytes] = {}
+            for symbol in [each for each, share in shares.items() if share >= SHARE and each in file.functions]:
+                try:
+                    ready, reasons = versions(file, symbol, emitters, self._known(file, symbol))
+                    names = file.externals(symbol, list(ready.values()))
+                    site = Site(f"site{len(sites)}", len(sites), symbol, tuple(names))
+                    dispatchers[symbol] = file.dispatched(symbol, names, site.name, emitters["default"])
+                    file.with_versions({symbol: dispatchers[symbol]}, emitters["default"])
+                except (*_UNFIT, ValueError) as error:
+                    dispatchers.pop(symbol, None)
+                    self.outcome.hot.append(Hot(symbol, shares[symbol], file.name, str(error)))
+                    continue
+                sites[site] = (file, shares[symbol], ready)
+                self.outcome.hot.append(Hot(symbol, shares[symbol], file.name, ""))
+                self.outcome.reasons += [f"{symbol}: {reason}" for reason in reasons]
+            content = file.with_versions(dispatchers, emitters["default"])
+            contents[output] = joined(content, [judge], []) if dispatchers else content
+        for hot in sorted(self.outcome.hot, key=lambda each: -each.share):
+            self.say(f"  {hot.share:6.1%}  {hot.symbol}  {hot.file}{'  left alone: ' + hot.reason if hot.reason else ''}")
+        if sites:
+            self._build.put(contents)
+        return sites
+
+    def _compiled_judge(self) -> bytes:
+        target = self._state / "judge.o"
+        subprocess.run(["gcc", "-O2", "-fPIC", "-c", str(SOURCE), "-o", str(target)], check=True)
+        return target.read_bytes()
+
+    def _search(self, sites: Mapping[Site, tuple[HotFile, float, dict[Choice, bytes]]], emitters: Emitters) -> None:
+        """Search the functions one after the other, each for its share of the time."""
+        judge = Judge(self._settings.bench, self._state / "judge")
+        weights = learned_search.read()
+        ends = time.monotonic() + 60 * self._settings.minutes
+        waiting = sum(share for _, share, _ in sites.values())
+        for site, (file, share, ready) in sorted(sites.items(), key=lambda item: -item[1][1]):
+            search = Search(file, site, judge, emitters, self._rng)
+            search.tell = lambda judged, best, symbol=site.function: self.progress(symbol, judged, best)
+            seconds = (ends - time.monotonic()) * share / waiting
+            waiting -= share
+            try:
+                found = search.run(ready, weights, seconds)
+            except (*_UNFIT, BenchmarkError) as error:
+                self.outcome.reasons.append(f"{site.function}: {error}")
+                continue
+            self.outcome.found[site.function] = found
+            self.outcome.reasons += [f"{site.function}: {reason}" for reason in found.reasons]
+            self._remember(file, site.function, found)
+            best = found.best[0]
+            self.say(
+                f"  {site.function}: 1.00 -> {best.ratio:.3f} of LLVM's time by {best.choice} "
+                f"({found.judged:,} versions; equal code differs by {found.control:.3f})"
+            )
+
+    def _known_path(self, file: HotFile, symbol: str) -> Path:
+        return self._state / "found" / f"{file.fingerprint(symbol)}.json"
+
+    def _known(self, file: HotFile, symbol: str) -> list[Choice]:
+        """The best versions of an earlier search."""
+        path = self._known_path(file, symbol)
+        if not path.exists():
+            return []
+        return [
+            Choice(how, tuple((index, tuple(order)) for index, order in orders))
+            for how, orders in json.loads(path.read_text())
+        ]
+
+    def _remember(self, file: HotFile, symbol: str, found: Found) -> None:
+        path = self._known_path(file, symbol)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps([each.choice for each in found.best]))
+
+    def _chosen(self) -> dict[Path, dict[str, tuple[Choice, float]]]:
+        """For each file, the versions that are faster than LLVM's default by more than equal code differs."""
+        chosen: dict[Path, dict[str, tuple[Choice, float]]] = {}
+        for output, file in self._files.items():
+            for symbol, found in self.outcome.found.items():
+                if symbol in file.functions and found.best:
+                    best = found.best[0]
+                    faster = best.ratio < 1 - max(EQUAL, found.control)
+                    chosen.setdefault(output, {})[symbol] = (best.choice, best.ratio) if faster else (Choice(DEFAULT), 1.0)
+        return chosen
+
+    def _contents(
+        self, chosen: Mapping[Path, Mapping[str, tuple[Choice, float]]], emitters: Emitters, offset: int = 0
+    ) -> dict[Path, bytes]:
+        contents = {}
+        for output, by_symbol in chosen.items():
+            file = self._files[output]
+            parts = {
+                symbol: file.version(symbol, choice, emitters) for symbol, (choice, _) in sorted(by_symbol.items())
+            }
+            contents[output] = file.with_versions(parts, emitters["default"], offset)
+        return contents
+
+    def _confirm(
+        self, chosen: dict[Path, dict[str, tuple[Choice, float]]], emitters: Emitters, path: Path
+    ) -> None:
+        """Compare whole programs, and keep what helps there; then the user's tests."""
+        for offset in _OFFSETS:
+            self._build.put(self._contents(chosen, emitters, offset))
+            self._variants.add(f"tuned {offset}")
+        self._build.put({})
+        self._variants.add("default")
+        pairs = []
+        for number in range(self._settings.pairs):
+            names = ["default", f"tuned {_OFFSETS[number % len(_OFFSETS)]}"]
+            times = {}
+            for name in names if number % 2 else reversed(names):
+                self._variants.turn_to(name)
+                times[name] = self._settings.bench.run().time
+            pairs.append((times[names[0]], times[names[1]]))
+            self.progress("confirm", number + 1, ratio(pairs)[0])
+        self._variants.clear()
+        self.outcome.ratio, self.outcome.pairs = ratio(pairs), len(pairs)
+        middle, low, high = self.outcome.ratio
+        if high >= 1:
+            self.end()
+            self.say(f"in the final program it is not faster: {middle:.3f} [{low:.3f}, {high:.3f}]; the build is the default")
+            return
+        chosen = self._tested(chosen, emitters)
+        self.outcome.tuned = [
+            Tuned(self._files[output].name, symbol, self._files[output].fingerprint(symbol), choice, value)
+            for output, by_symbol in chosen.items()
+            for symbol, (choice, value) in by_symbol.items()
+        ]
+        figures = {
+            "benchmark": self._settings.bench.command,
+            "time": f"{middle:.3f} [{low:.3f}, {high:.3f}] of the default build's, {len(pairs)} alternated pairs",
+        }
+        if self.outcome.tuned:
+            tuned_orders.write(path, self.outcome.tuned, figures)
+        self.say(f"1.00 -> {middle:.3f} of the time [{low:.3f}, {high:.3f}], {len(pairs)} alternated pairs{self.outcome.tests}")
+
+    def _tested(
+        self, chosen: dict[Path, dict[str, tuple[Choice, float]]], emitters: Emitters
+    ) -> dict[Path, dict[str, tuple[Choice, float]]]:
+        """What passes the user's tests; what does not is named."""
+        self._build.put(self._contents(chosen, emitters))
+        if self._settings.test is None:
+            return chosen
+        if self._passes():
+            self.outcome.tests = "; tests pass"
+            return chosen
+        self._build.put({})
+        if not self._passes():
+            self.outcome.tests = "; the tests fail, and without tuning, too"
+            self._build.put(self._contents(chosen, emitters))
+            return chosen
+        rest = {(output, symbol) for output, by_symbol in chosen.items() for symbol in by_symbol}
+        culprits: set[tuple[Path, str]] = set()
+
+        def taken(names: Iterable[tuple[Path, str]]) -> dict[Path, dict[str, tuple[Choice, float]]]:
+            wanted = {*names}
+            some = {
+                output: {symbol: each for symbol, each in by_symbol.items() if (output, symbol) in wanted}
+                for output, by_symbol in chosen.items()
+            }
+            return {output: by_symbol for output, by_symbol in some.items() if by_symbol}
+
+        def fails(names: Sequence[tuple[Path, str]]) -> bool:
+            self._build.put(self._contents(taken(names), emitters))
+            return not self._passes()
+
+        while rest - culprits and fails(sorted(rest - culprits)):
+            suspects = sorted(rest - culprits)
+            while len(suspects) > 1:
+                half = suspects[: len(suspects) // 2]
+                suspects = half if fails(half) else suspects[len(suspects) // 2 :]
+            culprits |= {*suspects}
+        names = ", ".join(symbol for _, symbol in sorted(culprits))
+        self.outcome.tests = f"; tests pass without {names}, which made them fail and is left out"
+        return taken(rest - culprits)
+
+    def _passes(self) -> bool:
+        assert self._settings.test is not None
+        ended = subprocess.run(
+            ["sh", "-c", self._settings.test], cwd=self._work, stdin=subprocess.DEVNULL, check=False,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        return ended.returncode == 0
+
