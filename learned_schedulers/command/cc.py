@@ -9,7 +9,9 @@ import typer
 
 
 def main(
-    compiler: Annotated[str, typer.Argument(metavar="[COMPILER]", help="A compiler of the PATH, as gcc, g++-13.")] = "cc",
+    compiler: Annotated[
+        str, typer.Argument(metavar="[COMPILER]", help="A compiler of the PATH, as gcc, g++-13.")
+    ] = "cc",
     print_path: Annotated[
         bool, typer.Option("--print", help="Print the path of a command that stands for the compiler in builds.")
     ] = False,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from learned_schedulers.tuning.campaign import Outcome
+    from learned_schedulers.tuning.outcome import Outcome
 
 
 def main(
@@ -29,9 +29,15 @@ def main(
             "Without it, rates with units as MB/s are found; without any, processor time is what is measured.",
         ),
     ] = None,
-    clang: Annotated[str | None, typer.Option(help="The clang to use, as clang-19; the newest, if it is left out.")] = None,
-    report: Annotated[Path | None, typer.Option(help="HTML page to write: what was tried, and what came of it.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the search; a clock judges, so results differ all the same.")] = 0,
+    clang: Annotated[
+        str | None, typer.Option(help="The clang to use, as clang-19; the newest, if it is left out.")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="HTML page to write: what was tried, and what came of it.")
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of the search; a clock judges, so results differ all the same.")
+    ] = 0,
 ) -> None:
     """Make a C or C++ project's own benchmark faster: orders of its hot functions, judged in its own program.
 
@@ -64,7 +70,8 @@ def main(
     from learned_schedulers.tuning import tuned_orders
     from learned_schedulers.tuning.benchmark import Benchmark
     from learned_schedulers.tuning.build import Build, compilers
-    from learned_schedulers.tuning.campaign import Campaign, Settings
+    from learned_schedulers.tuning.campaign import Campaign
+    from learned_schedulers.tuning.outcome import Settings
     from learned_schedulers.tuning.state import bounded, state_of
 
     work = Path.cwd()
@@ -92,7 +99,7 @@ def main(
             say("ended by Ctrl-C; what the search has found is where the next call begins")
     _tell(outcome)
     if report is not None:
-        from learned_schedulers.tuning.report_page import page
+        from learned_schedulers.command.tuning_page import page
 
         report.write_text(page(outcome, settings), encoding="utf-8")
         print(f"page: {report}")

@@ -1,7 +1,7 @@
 """`python -m learned_schedulers.tuning.apply FOLDER SOURCE OUTPUT COMPILER LANGUAGE COMMAND...`: one tuned file.
 
-The object that the user's compiler has made of SOURCE, relative to the folder of `tuned.orders`, is replaced by one with
-the tuned functions. If that cannot be, it stays, and standard error says why.
+SOURCE is relative to the folder of `tuned.orders`. The object that the user's compiler has made of it is replaced by
+one with the tuned functions. If that cannot be, it stays, and standard error says why.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pathlib import Path
 from learned_schedulers.files import replacing
 from learned_schedulers.tuning import tuned_orders, wrapper
 from learned_schedulers.tuning.build import Compilers
+from learned_schedulers.tuning.emitters import Emitters
 from learned_schedulers.tuning.hot_file import Call, HotFile
-from learned_schedulers.tuning.search import Emitters
 from learned_schedulers.tuning.tuned_orders import Tuned
 
 
@@ -26,7 +26,13 @@ def tuned_object(file: HotFile, tuned: Sequence[Tuned]) -> tuple[bytes | None, l
 
     None if all have. Raises LlvmError, NotSeparable or NotDispatchable.
     """
-    fit = [each for each in tuned if each.function in file.functions and file.fingerprint(each.function) == each.fingerprint]
+    if whole := next((each for each in tuned if not each.function), None):
+        return file.by_compiler(whole.choice.how, apart=False), []
+    fit = [
+        each
+        for each in tuned
+        if each.function in file.functions and file.fingerprint(each.function) == each.fingerprint
+    ]
     changed = [each.function for each in tuned if each not in fit]
     if not fit:
         return None, changed
@@ -47,7 +53,7 @@ def main(folder: Path, source: str, output: Path, compiler: str, language: str, 
         with tempfile.NamedTemporaryFile(suffix=".bc") as code:
             if reason := wrapper.bitcode(kinds["clang"], command, code.name):
                 raise ValueError(f"clang does not compile it: {reason}")
-            file = HotFile(Path(code.name).read_bytes(), source, Call(os.getcwd(), tuple(command), kinds))
+            file = HotFile(Path(code.name).read_bytes(), source, Call(compiler, os.getcwd(), tuple(command), kinds))
         content, changed = tuned_object(file, tuned)
         if content is not None:
             with replacing(output) as temporary:

@@ -25,7 +25,30 @@ _RATE = re.compile(
 )
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.]*\w)")
 _GLUED = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)(?=[A-Za-z])")
+_BEHIND = re.compile(r"['\")\]]*\s*[:=]\s*(\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)")
 _WORDS = 600  # characters of a failed benchmark's words that an error repeats
+# Student's t for two-sided 95% by degrees of freedom; of the last ones the larger value is taken.
+_T95 = (
+    np.inf,
+    12.71,
+    4.30,
+    3.18,
+    2.78,
+    2.57,
+    2.45,
+    2.36,
+    2.31,
+    2.26,
+    2.23,
+    2.20,
+    2.18,
+    2.16,
+    2.14,
+    2.13,
+    2.12,
+    2.11,
+    2.10,
+)
 SHORTEST = 0.05  # seconds of a run
 
 
@@ -59,7 +82,9 @@ class Benchmark(NamedTuple):
         seconds = time.monotonic() - began
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         if ended.returncode:
-            raise BenchmarkError(f"--bench {self.command!r} ended with exit code {ended.returncode}: {ended.stdout[-_WORDS:]}")
+            raise BenchmarkError(
+                f"--bench {self.command!r} ended with exit code {ended.returncode}: {ended.stdout[-_WORDS:]}"
+            )
         used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         if used < SHORTEST:
             raise BenchmarkError(
@@ -100,7 +125,9 @@ def _by(pattern: str, text: str) -> list[float]:
     except (re.error, IndexError, ValueError, TypeError) as error:
         raise BenchmarkError(f"--rate {pattern!r}: {error}; it needs one group ( ) around a number") from error
     if not found or min(found) <= 0:
-        raise BenchmarkError(f"--rate {pattern!r}: the benchmark prints no such number; its last words: {text[-_WORDS:]}")
+        raise BenchmarkError(
+            f"--rate {pattern!r}: the benchmark prints no such number; its last words: {text[-_WORDS:]}"
+        )
     return found
 
 
@@ -114,6 +141,10 @@ def rates(text: str) -> list[float]:
         numbers += [(match.span(1), float(match[1])) for match in _GLUED.finditer(line)]
         numbers.sort()
         if units:
+            behind = [_BEHIND.match(line, unit.end()) for unit in units]
+            if any(behind):
+                found += [float(match[1]) for match in behind if match]
+                continue
             before = [[value for (_, end), value in numbers if end <= unit.start()] for unit in units]
             before = [values for values in before if values]
             found += [values[-1] for values in before]
@@ -121,10 +152,7 @@ def rates(text: str) -> list[float]:
                 columns = [unit.span() for unit in units]
         elif columns:
             in_column = [
-                value
-                for column in columns
-                for (begin, end), value in numbers
-                if begin < column[1] and end > column[0]
+                value for column in columns for (begin, end), value in numbers if begin < column[1] and end > column[0]
             ]
             found += in_column
             if not line.strip():
@@ -132,11 +160,9 @@ def rates(text: str) -> list[float]:
     return [rate for rate in found if rate > 0]
 
 
-def ratio(pairs: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
-    """The geometric mean of second over first, and its 95% interval by Student's t."""
-    from scipy import stats
-
-    logs = np.log([second / first for first, second in pairs])
-    mean, error = logs.mean(), stats.sem(logs) if len(logs) > 1 else np.inf
-    half = float(stats.t.ppf(0.975, len(logs) - 1) * error) if len(logs) > 1 else np.inf
-    return float(np.exp(mean)), float(np.exp(mean - half)), float(np.exp(mean + half))
+def ratio(first: Sequence[float], second: Sequence[float]) -> tuple[float, float, float]:
+    """The geometric mean of second over first, pair by pair, and its 95% interval by Student's t."""
+    logs = np.log(np.divide(second, first))
+    mean, half = logs.mean(), _T95[min(len(logs) - 1, len(_T95) - 1)] * logs.std(ddof=1) / len(logs) ** 0.5
+    low, middle, high = np.exp([mean - half, mean, mean + half]).tolist()
+    return middle, low, high

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -111,7 +110,7 @@ class Build:
     def _call(self, record: Mapping[str, Any]) -> Call:
         """The user's compiler serves its kind, others the other one."""
         kinds = self._compilers.of(record["language"]) | {record["compiler"]: record["command"][0]}
-        return Call(record["folder"], tuple(record["command"]), kinds)
+        return Call(record["compiler"], record["folder"], tuple(record["command"]), kinds)
 
     def put(self, contents: Mapping[Path, bytes]) -> None:
         """Build again, with these objects in the place of the compiler's, and no others.
@@ -140,12 +139,12 @@ def scripts(folder: Path, job: str, of_versions: Compilers, orders: Path | None 
     """
     for part in (wrapper.CODE, wrapper.OBJECTS, wrapper.APPLIED, "bin"):
         (folder / part).mkdir(parents=True, exist_ok=True)
-    settings = {**of_versions._asdict(), "orders": str(orders or "")}
+    settings: dict[str, str] = {**of_versions._asdict(), "orders": str(orders or "")}
     (folder / wrapper.SETTINGS).write_text(json.dumps(settings))
     words = shlex.join([sys.executable, "-SE", wrapper.__file__, job, str(folder)])
-    for name, path in _installed().items():
+    for name, compiler in _installed().items():
         script = folder / "bin" / name
-        script.write_text(f'#!/bin/sh\nexec {words} {shlex.quote(str(path))} "$@"\n')
+        script.write_text(f'#!/bin/sh\nexec {words} {shlex.quote(str(compiler))} "$@"\n')
         script.chmod(0o700)
     path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
     return {"CC": str(folder / "bin" / "cc"), "CXX": str(folder / "bin" / "c++"), "PATH": path}

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,57 +15,22 @@ from learned_schedulers.blocks.before_allocation import learned_search
 from learned_schedulers.blocks.before_allocation.llvm import LlvmError
 from learned_schedulers.blocks.read.unreadable import Unreadable
 from learned_schedulers.tuning import hot_functions, tuned_orders
-from learned_schedulers.tuning.benchmark import Benchmark, BenchmarkError, ratio
+from learned_schedulers.tuning.benchmark import BenchmarkError
 from learned_schedulers.tuning.build import Build, BuildError, Object
+from learned_schedulers.tuning.confirm import Confirmation
 from learned_schedulers.tuning.dispatcher import NotDispatchable
+from learned_schedulers.tuning.emitters import Emitters
 from learned_schedulers.tuning.hot_file import DEFAULT, Choice, HotFile
 from learned_schedulers.tuning.images import NotPlaceable
 from learned_schedulers.tuning.judging import SOURCE, Judge, Site
 from learned_schedulers.tuning.objects import NotSeparable, joined, symbols
-from learned_schedulers.tuning.search import EQUAL, Emitters, Found, Search, versions
-from learned_schedulers.tuning.tuned_orders import Tuned
-from learned_schedulers.tuning.variants import Variants
+from learned_schedulers.tuning.outcome import Chosen, Hot, Outcome, Settings
+from learned_schedulers.tuning.search import EQUAL, Found, Search, versions
 
 SHARE = 0.02  # of the benchmark's time, from which a function is hot
-_OFFSETS = (0, 16, 32, 48)  # bytes: places at which the final program is confirmed
 _UNFIT = (LlvmError, NotSeparable, NotDispatchable, NotPlaceable, Unreadable)
 _STEADY = 0.01  # of the time: what ten pairs of runs should tell
 _PROBES = 5  # runs before the search, which tell how steady the benchmark is
-
-
-class Settings(NamedTuple):
-    """What the user asks for."""
-
-    build: str
-    bench: Benchmark
-    test: str | None
-    minutes: float
-    pairs: int
-    cores: int
-    seed: int
-
-
-class Hot(NamedTuple):
-    """A function in which the benchmark spends its time."""
-
-    symbol: str
-    share: float
-    file: str  # relative to the project; empty if its source is not known
-    reason: str  # why it is left alone; empty if it is searched
-
-
-@dataclass
-class Outcome:
-    """What has come of a project's tuning."""
-
-    hot: list[Hot] = field(default_factory=list)
-    found: dict[str, Found] = field(default_factory=dict)  # by symbol
-    tuned: list[Tuned] = field(default_factory=list)
-    ratio: tuple[float, float, float] = (1.0, 1.0, 1.0)  # of the final program's time to the default's, with interval
-    pairs: int = 0
-    measure: str = ""  # what of the benchmark was taken
-    tests: str = ""  # how they ended
-    reasons: list[str] = field(default_factory=list)
 
 
 class Campaign:
@@ -74,10 +38,8 @@ class Campaign:
 
     def __init__(self, build: Build, work: Path, state: Path, settings: Settings) -> None:
         self._build, self._work, self._state, self._settings = build, work, state, settings
-        self._variants = Variants(work, state / "variants")
         self._files: dict[Path, HotFile] = {}  # by output
         self._rng = np.random.default_rng(settings.seed)
-        self._began = time.monotonic()
         self.outcome = Outcome()
         self.say: Callable[[str], None] = print
         self.progress: Callable[[str, int, float], None] = lambda symbol, judged, best: None
@@ -97,11 +59,24 @@ class Campaign:
                 self._search(sites, emitters)
             chosen = self._chosen()
             if chosen:
-                self._confirm(chosen, emitters, path)
-            else:
-                self.end()
-                self.say("nothing was found that is faster by more than equal code differs; the build is the default")
+                confirmation = Confirmation(self._build, self._files, self._settings, emitters)
+                confirmation.progress = self.progress
+                confirmation.run(chosen, self.outcome, self._state / "variants")
+        self._keep(path)
         return self.outcome
+
+    def _keep(self, path: Path) -> None:
+        middle, low, high = self.outcome.ratio
+        told = (
+            f"{middle:.3f} [{low:.3f}, {high:.3f}] of the default build's time, {self._settings.pairs} alternated pairs"
+        )
+        if not self.outcome.tuned:
+            self.end()
+            reason = told if low < high else "no function could be searched"
+            self.say(f"nothing is faster in the final program: {reason}; the build is as it was")
+            return
+        tuned_orders.write(path, self.outcome.tuned, {"benchmark": self._settings.bench.command, "result": told})
+        self.say(f"1.00 -> {told}{'; ' * bool(self.outcome.tests)}{self.outcome.tests}")
 
     def end(self) -> None:
         """Leave the project as its own compilers build it."""
@@ -131,7 +106,9 @@ class Campaign:
             )
         needed = 2 * self._settings.pairs * float(np.mean([run.seconds for run in runs]))
         if needed > 30 * self._settings.minutes:
-            self.say(f"  confirming takes {needed / 60:.0f} minutes beside the {self._settings.minutes:g} of the search")
+            self.say(
+                f"  confirming takes {needed / 60:.0f} minutes beside the {self._settings.minutes:g} of the search"
+            )
         return hot_functions.shares(bench.command, self._work, self._state)
 
     def _places(self) -> dict[str, list[Object]]:
@@ -188,7 +165,9 @@ class Campaign:
             return {}
         return hot_functions.shares(self._settings.bench.command, self._work, self._state)
 
-    def _sites(self, shares: Mapping[str, float], emitters: Emitters) -> dict[Site, tuple[HotFile, float, dict[Choice, bytes]]]:
+    def _sites(
+        self, shares: Mapping[str, float], emitters: Emitters
+    ) -> dict[Site, tuple[HotFile, float, dict[Choice, bytes]]]:
         """Hot functions with dispatchers, in the built program; each with its share and its first versions."""
         sites: dict[Site, tuple[HotFile, float, dict[Choice, bytes]]] = {}
         contents: dict[Path, bytes] = {}
@@ -212,7 +191,9 @@ class Campaign:
             content = file.with_versions(dispatchers, emitters["default"])
             contents[output] = joined(content, [judge], []) if dispatchers else content
         for hot in sorted(self.outcome.hot, key=lambda each: -each.share):
-            self.say(f"  {hot.share:6.1%}  {hot.symbol}  {hot.file}{'  left alone: ' + hot.reason if hot.reason else ''}")
+            self.say(
+                f"  {hot.share:6.1%}  {hot.symbol}  {hot.file}{'  left alone: ' + hot.reason if hot.reason else ''}"
+            )
         if sites:
             self._build.put(contents)
         return sites
@@ -230,7 +211,7 @@ class Campaign:
         waiting = sum(share for _, share, _ in sites.values())
         for site, (file, share, ready) in sorted(sites.items(), key=lambda item: -item[1][1]):
             search = Search(file, site, judge, emitters, self._rng)
-            search.tell = lambda judged, best, symbol=site.function: self.progress(symbol, judged, best)
+            search.tell = partial(self.progress, site.function)
             seconds = (ends - time.monotonic()) * share / waiting
             waiting -= share
             try:
@@ -265,113 +246,15 @@ class Campaign:
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps([each.choice for each in found.best]))
 
-    def _chosen(self) -> dict[Path, dict[str, tuple[Choice, float]]]:
+    def _chosen(self) -> Chosen:
         """For each file, the versions that are faster than LLVM's default by more than equal code differs."""
-        chosen: dict[Path, dict[str, tuple[Choice, float]]] = {}
+        chosen: Chosen = {}
         for output, file in self._files.items():
             for symbol, found in self.outcome.found.items():
                 if symbol in file.functions and found.best:
                     best = found.best[0]
                     faster = best.ratio < 1 - max(EQUAL, found.control)
-                    chosen.setdefault(output, {})[symbol] = (best.choice, best.ratio) if faster else (Choice(DEFAULT), 1.0)
+                    chosen.setdefault(output, {})[symbol] = (
+                        (best.choice, best.ratio) if faster else (Choice(DEFAULT), 1.0)
+                    )
         return chosen
-
-    def _contents(
-        self, chosen: Mapping[Path, Mapping[str, tuple[Choice, float]]], emitters: Emitters, offset: int = 0
-    ) -> dict[Path, bytes]:
-        contents = {}
-        for output, by_symbol in chosen.items():
-            file = self._files[output]
-            parts = {
-                symbol: file.version(symbol, choice, emitters) for symbol, (choice, _) in sorted(by_symbol.items())
-            }
-            contents[output] = file.with_versions(parts, emitters["default"], offset)
-        return contents
-
-    def _confirm(
-        self, chosen: dict[Path, dict[str, tuple[Choice, float]]], emitters: Emitters, path: Path
-    ) -> None:
-        """Compare whole programs, and keep what helps there; then the user's tests."""
-        for offset in _OFFSETS:
-            self._build.put(self._contents(chosen, emitters, offset))
-            self._variants.add(f"tuned {offset}")
-        self._build.put({})
-        self._variants.add("default")
-        pairs = []
-        for number in range(self._settings.pairs):
-            names = ["default", f"tuned {_OFFSETS[number % len(_OFFSETS)]}"]
-            times = {}
-            for name in names if number % 2 else reversed(names):
-                self._variants.turn_to(name)
-                times[name] = self._settings.bench.run().time
-            pairs.append((times[names[0]], times[names[1]]))
-            self.progress("confirm", number + 1, ratio(pairs)[0])
-        self._variants.clear()
-        self.outcome.ratio, self.outcome.pairs = ratio(pairs), len(pairs)
-        middle, low, high = self.outcome.ratio
-        if high >= 1:
-            self.end()
-            self.say(f"in the final program it is not faster: {middle:.3f} [{low:.3f}, {high:.3f}]; the build is the default")
-            return
-        chosen = self._tested(chosen, emitters)
-        self.outcome.tuned = [
-            Tuned(self._files[output].name, symbol, self._files[output].fingerprint(symbol), choice, value)
-            for output, by_symbol in chosen.items()
-            for symbol, (choice, value) in by_symbol.items()
-        ]
-        figures = {
-            "benchmark": self._settings.bench.command,
-            "time": f"{middle:.3f} [{low:.3f}, {high:.3f}] of the default build's, {len(pairs)} alternated pairs",
-        }
-        if self.outcome.tuned:
-            tuned_orders.write(path, self.outcome.tuned, figures)
-        self.say(f"1.00 -> {middle:.3f} of the time [{low:.3f}, {high:.3f}], {len(pairs)} alternated pairs{self.outcome.tests}")
-
-    def _tested(
-        self, chosen: dict[Path, dict[str, tuple[Choice, float]]], emitters: Emitters
-    ) -> dict[Path, dict[str, tuple[Choice, float]]]:
-        """What passes the user's tests; what does not is named."""
-        self._build.put(self._contents(chosen, emitters))
-        if self._settings.test is None:
-            return chosen
-        if self._passes():
-            self.outcome.tests = "; tests pass"
-            return chosen
-        self._build.put({})
-        if not self._passes():
-            self.outcome.tests = "; the tests fail, and without tuning, too"
-            self._build.put(self._contents(chosen, emitters))
-            return chosen
-        rest = {(output, symbol) for output, by_symbol in chosen.items() for symbol in by_symbol}
-        culprits: set[tuple[Path, str]] = set()
-
-        def taken(names: Iterable[tuple[Path, str]]) -> dict[Path, dict[str, tuple[Choice, float]]]:
-            wanted = {*names}
-            some = {
-                output: {symbol: each for symbol, each in by_symbol.items() if (output, symbol) in wanted}
-                for output, by_symbol in chosen.items()
-            }
-            return {output: by_symbol for output, by_symbol in some.items() if by_symbol}
-
-        def fails(names: Sequence[tuple[Path, str]]) -> bool:
-            self._build.put(self._contents(taken(names), emitters))
-            return not self._passes()
-
-        while rest - culprits and fails(sorted(rest - culprits)):
-            suspects = sorted(rest - culprits)
-            while len(suspects) > 1:
-                half = suspects[: len(suspects) // 2]
-                suspects = half if fails(half) else suspects[len(suspects) // 2 :]
-            culprits |= {*suspects}
-        names = ", ".join(symbol for _, symbol in sorted(culprits))
-        self.outcome.tests = f"; tests pass without {names}, which made them fail and is left out"
-        return taken(rest - culprits)
-
-    def _passes(self) -> bool:
-        assert self._settings.test is not None
-        ended = subprocess.run(
-            ["sh", "-c", self._settings.test], cwd=self._work, stdin=subprocess.DEVNULL, check=False,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        return ended.returncode == 0
-

@@ -22,7 +22,9 @@ _ALIAS = re.compile(rf"^@{IDENTIFIER} = .*\b(?:alias|ifunc) .*", re.MULTILINE)
 _NUMBERED = re.compile(r"@\d+$")
 # What a function's code depends on: groups of attributes, metadata, types and other globals.
 _REACHED = re.compile(rf"#\d+|!\d+|[%@]{IDENTIFIER}")
-_DEFINED = re.compile(rf"^(?:attributes )?(#\d+|!\d+|[%@]{IDENTIFIER}) = (.*)$|^(?:define|declare) .*?(@{IDENTIFIER})\(")
+_DEFINED = re.compile(
+    rf"^(?:attributes )?(#\d+|!\d+|[%@]{IDENTIFIER}) = (.*)$|^(?:define|declare) .*?(@{IDENTIFIER})\("
+)
 
 
 def alone(parts: Parts, function: str) -> str:
@@ -95,7 +97,9 @@ def without(text: str, taken: Sequence[str]) -> Rest:
             if _LOCAL.search(head):
                 local.append(at)
                 line = _LOCAL.sub("hidden ", line, count=1) if line.startswith("define ") else line
-        elif (variable := _VARIABLE.match(line)) and _LOCAL.search(variable[2]) and not is_own(variable[2], variable[3]):
+        elif (
+            (variable := _VARIABLE.match(line)) and _LOCAL.search(variable[2]) and not is_own(variable[2], variable[3])
+        ):
             if _NUMBERED.match(at):
                 raise NotDispatchable(f"it reaches {at}, which has no name for the linker")
             local.append(at)

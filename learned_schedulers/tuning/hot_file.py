@@ -23,6 +23,7 @@ from learned_schedulers.blocks.before_allocation.single_function import Parts
 from learned_schedulers.tuning import candidates
 from learned_schedulers.tuning.command_line import without_outputs
 from learned_schedulers.tuning.dispatcher import with_dispatcher
+from learned_schedulers.tuning.emitters import Emitters
 from learned_schedulers.tuning.objects import NotSeparable, function_of, joined, needs
 
 DEFAULT = "llvm default"
@@ -31,7 +32,8 @@ LLVM = tuple(f"llvm {name}" for name in SCHEDULERS)
 IN_ORDER = tuple(f"llvm {name}" for name in ("default", "no-machine", "no-pressure", "top-down", "aligned-loops"))
 _ANY_ADDRESS = {"-fPIC", "-fpic", "-fPIE", "-fpie"}
 # A caller must not know which registers a function leaves alone: another version leaves others.
-_APART = {"gcc": ("-ffunction-sections", "-fno-ipa-ra"), "clang": ("-ffunction-sections", "-w", "-Qunused-arguments")}
+_APART = {"gcc": ("-ffunction-sections", "-fno-ipa-ra"), "clang": ("-ffunction-sections",)}
+_QUIET = {"gcc": ("-w",), "clang": ("-w", "-Qunused-arguments")}
 
 
 class Choice(NamedTuple):
@@ -47,6 +49,7 @@ class Choice(NamedTuple):
 class Call(NamedTuple):
     """How the user's build compiles a file."""
 
+    kind: str  # of its compiler: gcc or clang
     folder: str
     words: tuple[str, ...]  # of the command, the compiler's name first
     compilers: Mapping[str, str]  # commands by kind: gcc, clang
@@ -60,7 +63,7 @@ class HotFile:
         self.name, self.call = name, call
         self.text = users_code.read(bitcode, name)
         self.parts = Parts(self.text)
-        self._by_compiler: dict[str, bytes] = {}
+        self._by_compiler: dict[tuple[str, bool], bytes] = {}
 
     @cached_property
     def functions(self) -> dict[str, Function]:
@@ -75,11 +78,8 @@ class HotFile:
         """What a choice for a function is made for."""
         return candidates.fingerprint(self.alone(symbol), self.functions[symbol].at)
 
-    def version(self, symbol: str, choice: Choice, emitters: Mapping[str, Emitter]) -> bytes:
-        """The object of a function. emitters: by the names of schedulers.
-
-        Raises LlvmError or NotSeparable if it cannot be made.
-        """
+    def version(self, symbol: str, choice: Choice, emitters: Emitters) -> bytes:
+        """The object of a function. Raises LlvmError or NotSeparable if it cannot be made."""
         kind, _, scheduler = choice.how.partition(" ")
         if kind != "llvm":
             return function_of(self.by_compiler(kind), symbol)
@@ -93,17 +93,20 @@ class HotFile:
         blocks = next(each for each in functions(text) if each.symbol == symbol).blocks
         return reordered(text, [(blocks[index], np.array(order)) for index, order in choice.orders])
 
-    def by_compiler(self, kind: str) -> bytes:
-        """The file's object by GCC or clang with the user's options. Raises NotSeparable with its first error."""
-        if kind not in self._by_compiler:
-            self._by_compiler[kind] = self._compiled(kind)
-        return self._by_compiler[kind]
+    def by_compiler(self, kind: str, apart: bool = True) -> bytes:
+        """The file's object by GCC or clang with the user's options. Raises NotSeparable with its first error.
 
-    def _compiled(self, kind: str) -> bytes:
+        apart: so that functions can be taken out of it.
+        """
+        if (kind, apart) not in self._by_compiler:
+            self._by_compiler[kind, apart] = self._compiled(kind, apart)
+        return self._by_compiler[kind, apart]
+
+    def _compiled(self, kind: str, apart: bool) -> bytes:
         if kind not in self.call.compilers:
             raise NotSeparable(f"{kind} is not installed")
-        options = [*without_outputs(self.call.words[1:]), *_APART[kind]]
-        if not _ANY_ADDRESS & {*options}:
+        options = [*without_outputs(self.call.words[1:]), *_QUIET[kind], *(_APART[kind] if apart else ())]
+        if apart and not _ANY_ADDRESS & {*options}:
             options.append("-fPIE")
         with tempfile.NamedTemporaryFile(suffix=".o") as file:
             ended = subprocess.run(

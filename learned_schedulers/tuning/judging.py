@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ BURST = np.dtype([("site", "<u4"), ("candidate", "<u4"), ("calls", "<u4"), ("thr
 _RESULTS, _COUNTS = "results", 16  # file; bytes of its head: bursts so far, and how many it can hold
 MOST_BURSTS = 1 << 21
 _TICKS = 40_000  # of a burst: some ten microseconds
-_FEWEST = 5  # bursts of a candidate by which it may be judged
+_FEWEST = 5  # rounds by which candidates may be judged
 
 
 class Site(NamedTuple):
@@ -46,7 +46,7 @@ class Judge:
         and BenchmarkError if the benchmark fails.
         """
         content = _image(site, objects, seed)
-        of_run = self.bursts(site.name, content, len(objects), bursts, seconds)
+        of_run = self.bursts({site.name: content}, {site.number: len(objects)}, bursts, seconds)
         return ticks(of_run, site.number, len(objects))
 
     @staticmethod
@@ -54,11 +54,14 @@ class Judge:
         """Raises NotPlaceable for a version that no image can have."""
         _image(site, [content], 0)
 
-    def bursts(self, name: str, content: bytes, candidates: int, bursts: int, seconds: float) -> np.ndarray:
-        """All bursts of an image, (n,) of BURST."""
+    def bursts(
+        self, images: Mapping[str, bytes], candidates: Mapping[int, int], bursts: int, seconds: float
+    ) -> np.ndarray:
+        """All bursts of some images, (n,) of BURST. candidates: how many each site has, by its number."""
         for stale in self._folder.iterdir():
             stale.unlink()
-        (self._folder / name).write_bytes(content)
+        for name, content in images.items():
+            (self._folder / name).write_bytes(content)
         results = self._folder / _RESULTS
         with results.open("wb") as file:
             file.write(np.array([0, MOST_BURSTS], "<u8").tobytes())
@@ -68,8 +71,12 @@ class Judge:
         def enough() -> bool:
             if time.monotonic() > ends:
                 return True
-            counts = np.bincount(_read(results)["candidate"], minlength=candidates)
-            return bool(counts.min() >= bursts) or bool(counts.sum() >= MOST_BURSTS)
+            of_run = _read(results)
+            counts = (
+                np.bincount(of_run["candidate"][of_run["site"] == site], minlength=number).min()
+                for site, number in candidates.items()
+            )
+            return len(of_run) >= MOST_BURSTS or all(count >= bursts for count in counts)
 
         self._benchmark.run_until(enough, {FOLDER: str(self._folder)})
         return _read(results)
@@ -87,11 +94,22 @@ def _read(results: Path) -> np.ndarray:
 
 
 def ticks(of_run: np.ndarray, site: int, candidates: int) -> np.ndarray:
-    """The lower quartile of the bursts of each candidate, in ticks a call, (candidates,); NaN for one without bursts.
+    """Ticks a call of each candidate, (candidates,); NaN for all if there were hardly any rounds.
 
-    Interruptions and the program's other work only make a burst longer.
+    A computer is now faster and now slower, for milliseconds or for minutes, and a round is over in less: so each burst
+    counts by its ratio to the median of its round, and a candidate by the median of its ratios.
     """
     chosen = of_run[of_run["site"] == site]
-    by_call = chosen["ticks"] / chosen["calls"]
-    each = [by_call[chosen["candidate"] == number] for number in range(candidates)]
-    return np.array([np.quantile(values, 0.25) if len(values) >= _FEWEST else np.nan for values in each])
+    rounds = []
+    for thread in np.unique(chosen["thread"]):
+        of_thread = chosen[chosen["thread"] == thread]
+        table = of_thread[: len(of_thread) // candidates * candidates].reshape(-1, candidates)
+        sequence = np.argsort(table["candidate"], axis=1)
+        whole = (np.take_along_axis(table["candidate"], sequence, 1) == np.arange(candidates)).all(1)
+        by_call = table["ticks"] / table["calls"]
+        rounds.append(np.take_along_axis(by_call, sequence, 1)[whole])  # a child may write between its parent's bursts
+    values = np.concatenate([np.empty((0, candidates)), *rounds])
+    if len(values) < _FEWEST:
+        return np.full(candidates, np.nan)
+    middle = np.median(values, 1)
+    return np.median(values / middle[:, None], 0) * np.median(middle)

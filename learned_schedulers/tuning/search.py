@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
-from queue import SimpleQueue
-from types import TracebackType
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -15,9 +12,10 @@ import numpy as np
 from learned_schedulers.blocks.before_allocation import learned_search
 from learned_schedulers.blocks.before_allocation.costs import counts
 from learned_schedulers.blocks.before_allocation.learned_search import Orders, Weights
-from learned_schedulers.blocks.before_allocation.llvm import Emitter, LlvmError
+from learned_schedulers.blocks.before_allocation.llvm import LlvmError
 from learned_schedulers.blocks.before_allocation.problem import problem
 from learned_schedulers.blocks.before_allocation.single_function import Module, SingleFunction, single_function
+from learned_schedulers.tuning.emitters import Emitters
 from learned_schedulers.tuning.hot_file import DEFAULT, IN_ORDER, LLVM, Choice, HotFile
 from learned_schedulers.tuning.images import NotPlaceable
 from learned_schedulers.tuning.judging import Judge, Site
@@ -47,48 +45,9 @@ class Found(NamedTuple):
     reasons: tuple[str, ...]  # why something was left alone
 
 
-class Emitters:
-    """Processes of LLVM by their settings, which begin when they are needed."""
-
-    def __init__(self, cores: int) -> None:
-        self._stack, self._cores = ExitStack(), cores
-        self._by_setting: dict[str, Emitter] = {}
-        self._pools: dict[str, SimpleQueue[Emitter]] = {}
-
-    def __enter__(self) -> Emitters:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._stack.close()
-
-    def __getitem__(self, scheduler: str) -> Emitter:
-        if scheduler not in self._by_setting:
-            self._by_setting[scheduler] = self._stack.enter_context(Emitter(scheduler, "x86-64"))
-        return self._by_setting[scheduler]
-
-    def all(self, scheduler: str, texts: Sequence[str], name: str) -> list[bytes | None]:
-        """The objects of texts, compiled beside each other; None for one that LLVM refuses."""
-        if scheduler not in self._pools:
-            pool: SimpleQueue[Emitter] = SimpleQueue()
-            for _ in range(self._cores):
-                pool.put(self._stack.enter_context(Emitter(scheduler, "x86-64")))
-            self._pools[scheduler] = pool
-        pool = self._pools[scheduler]
-
-        def compiled(text: str) -> bytes | None:
-            emitter = pool.get()
-            try:
-                return emitter.object_file(text, name)
-            except LlvmError:
-                return None
-            finally:
-                pool.put(emitter)
-
-        with ThreadPoolExecutor(self._cores) as threads:
-            return list(threads.map(compiled, texts))
-
-
-def versions(file: HotFile, symbol: str, emitters: Emitters, known: Sequence[Choice]) -> tuple[dict[Choice, bytes], list[str]]:
+def versions(
+    file: HotFile, symbol: str, emitters: Emitters, known: Sequence[Choice]
+) -> tuple[dict[Choice, bytes], list[str]]:
     """Versions of a function that need no search, LLVM's default first, and those of an earlier search.
 
     The second result says which could not be made. Equal objects stand once. Raises LlvmError without the default.

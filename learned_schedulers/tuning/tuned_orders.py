@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,8 +52,8 @@ def read(path: Path) -> list[Tuned]:
             fields = json.loads(line)
             orders = tuple((int(index), _long(text)) for index, text in fields["orders"].items())
             choice = Choice(str(fields["choice"]), orders)
-            names = (str(fields[name]) for name in ("source", "function", "fingerprint"))
-            tuned.append(Tuned(*names, choice, float(fields["ratio"])))
+            source, function, fingerprint = (str(fields[name]) for name in ("source", "function", "fingerprint"))
+            tuned.append(Tuned(source, function, fingerprint, choice, float(fields["ratio"])))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"{path}, line {number}: it is damaged ({error}); take it from version control") from error
     return tuned
@@ -62,7 +63,7 @@ def _short(order: Sequence[int]) -> str:
     """An order as runs of instructions that follow each other: 0-4 7 5-6 8-90."""
     array = np.asarray(order)
     starts = [0, *(np.flatnonzero(np.diff(array) != 1) + 1).tolist(), len(array)]
-    runs = zip(starts[:-1], starts[1:], strict=True)
+    runs = pairwise(starts)
     return " ".join(f"{array[a]}-{array[b - 1]}" if b - a > 1 else str(array[a]) for a, b in runs)
 
 

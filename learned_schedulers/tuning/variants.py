@@ -1,4 +1,4 @@
-"""Several builds of one project, of which one lies in its tree at a time: files are exchanged, nothing is built again."""
+"""Several builds of a project, one of which lies in its tree at a time: files are exchanged, and nothing is built."""
 
 from __future__ import annotations
 

@@ -92,9 +92,9 @@ def _tell(folder: Path, orders: str) -> None:
     """What of `tuned.orders` the build has used so far, in one line."""
     records = [json.loads(path.read_text()) for path in sorted((folder / APPLIED).glob("*.json"))]
     changed = [name for record in records for name in record["changed"]]
-    text = f"{sum(record['tuned'] for record in records)} functions are compiled as {os.path.basename(orders)} says"
+    text = f"functions that are compiled as {os.path.basename(orders)} says: {sum(each['tuned'] for each in records)}"
     if changed:
-        text += f"; {len(changed)} as usual, changed since (run tune again): {', '.join(changed)}"
+        text += f"; as usual, since they have changed (run tune again): {', '.join(changed)}"
     if records:
         print(f"learned-schedulers: {text}", file=sys.stderr)
 

@@ -41,7 +41,7 @@ def work(tmp_path: Path) -> Path:
 def build(work: Path, command: str = "make -j2") -> Build:
     folder = work.parent
     return Build(
-        command, work, folder / "state", Compilers("gcc", "g++", str(folder / "clang"), str(folder / "clang++"))
+        command, work, folder / "state", Compilers(str(folder / "clang"), str(folder / "clang++"), "gcc", "g++")
     )
 
 
