@@ -38,8 +38,8 @@ def page(outcome: Outcome, settings: Settings) -> str:
         versions = [(str(each.choice), f"{each.ratio:.4f}") for each in found.best]
         parts += [
             f"<h2>{escape(symbol)}</h2>",
-            f"<p>{found.judged:,} versions were judged in the program. The best ones, judged again in one run, in which "
-            f"LLVM's default was {found.control:.4f} from itself:</p>",
+            f"<p>{found.judged:,} versions were judged in the program. The best ones, judged again in one run, in "
+            f"which LLVM's default was {found.control:.4f} from itself:</p>",
             _table(["version", "time over LLVM's default"], versions),
             _curve(found),
         ]

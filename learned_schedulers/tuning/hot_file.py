@@ -29,7 +29,7 @@ from learned_schedulers.tuning.objects import NotSeparable, function_of, joined,
 DEFAULT = "llvm default"
 LLVM = tuple(f"llvm {name}" for name in SCHEDULERS)
 # Of these, those that begin with the order in which instructions stand.
-IN_ORDER = tuple(f"llvm {name}" for name in ("default", "no-machine", "no-pressure", "top-down", "aligned-loops"))
+IN_ORDER = tuple(name for name in LLVM if "list-" not in name)
 _ANY_ADDRESS = {"-fPIC", "-fpic", "-fPIE", "-fpie"}
 # A caller must not know which registers a function leaves alone: another version leaves others.
 _APART = {"gcc": ("-ffunction-sections", "-fno-ipa-ra"), "clang": ("-ffunction-sections",)}

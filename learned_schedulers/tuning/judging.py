@@ -15,7 +15,14 @@ from learned_schedulers.tuning.images import Settings, image
 
 FOLDER = "LEARNED_SCHEDULERS_JUDGE"  # variable of the environment: where judge.c finds images and leaves results
 SOURCE = Path(__file__).with_name("judge.c")
-BURST = np.dtype([("site", "<u4"), ("candidate", "<u4"), ("calls", "<u4"), ("thread", "<u4"), ("ticks", "<u8")])
+BURST = np.dtype(
+    [
+        ("site", "<u2"),
+        ("position", "<u2"),
+        *((name, "<u4") for name in ("candidate", "calls", "thread")),
+        ("ticks", "<u8"),
+    ]
+)
 _RESULTS, _COUNTS = "results", 16  # file; bytes of its head: bursts so far, and how many it can hold
 MOST_BURSTS = 1 << 21
 _TICKS = 40_000  # of a burst: some ten microseconds
@@ -103,11 +110,12 @@ def ticks(of_run: np.ndarray, site: int, candidates: int) -> np.ndarray:
     rounds = []
     for thread in np.unique(chosen["thread"]):
         of_thread = chosen[chosen["thread"] == thread]
-        table = of_thread[: len(of_thread) // candidates * candidates].reshape(-1, candidates)
-        sequence = np.argsort(table["candidate"], axis=1)
-        whole = (np.take_along_axis(table["candidate"], sequence, 1) == np.arange(candidates)).all(1)
+        last = np.flatnonzero(of_thread["position"] == candidates - 1)
+        begins = last[last >= candidates - 1] - (candidates - 1)
+        begins = begins[of_thread["position"][begins] == 0]  # a child begins within its parent's round
+        table = of_thread[begins[:, None] + np.arange(candidates)]
         by_call = table["ticks"] / table["calls"]
-        rounds.append(np.take_along_axis(by_call, sequence, 1)[whole])  # a child may write between its parent's bursts
+        rounds.append(np.take_along_axis(by_call, np.argsort(table["candidate"], axis=1), 1))
     values = np.concatenate([np.empty((0, candidates)), *rounds])
     if len(values) < _FEWEST:
         return np.full(candidates, np.nan)
