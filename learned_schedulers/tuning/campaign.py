@@ -90,9 +90,9 @@ class Campaign:
         bench = self._settings.bench
         runs = [bench.run() for _ in range(_PROBES)]
         times = np.array([run.time for run in runs])
-        self.outcome.measure = (
-            f"the {len(runs[0].rates)} rates that it prints" if runs[0].rates else "its time on processors"
-        )
+        self.outcome.measure = "its time on processors (if it runs for a fixed time, name what counts by --rate)"
+        if runs[0].rates:
+            self.outcome.measure = f"the {len(runs[0].rates)} rates that it prints"
         spread = float(times.std(ddof=1) / times.mean())
         told = 2 * spread * (2 / self._settings.pairs) ** 0.5
         self.say(

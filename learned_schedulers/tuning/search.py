@@ -24,7 +24,8 @@ from learned_schedulers.tuning.objects import NotSeparable
 _BURSTS, _MORE_BURSTS = 60, 400  # of each version: in a search, and to choose among the best
 _BEST = 6  # versions that are judged again at the end
 _SECONDS = 15.0  # of one judgement, at most
-_ORDERS_OF_A_BLOCK = 2000  # that are judged, at most
+_ORDERS_OF_A_BLOCK = 2000  # that are judged by one setting, at most
+_SETTINGS = 3  # of LLVM, whose orders are searched while there is time
 EQUAL = 0.005  # of the time, by which equal code differs
 
 
@@ -85,10 +86,13 @@ class Search:
         ends = self._began + seconds
         default = ready[Choice(DEFAULT)]
         reasons = self._judge_ready(ready)
-        start = min((choice for choice in self._ratios if choice.how in IN_ORDER), key=lambda each: self._ratios[each])
         of_module = self._single()
         reasons += of_module.reasons
-        self._orders(of_module, start, weights, ends)
+        settings = [
+            choice.how for choice in sorted(self._ratios, key=self._ratios.__getitem__) if choice.how in IN_ORDER
+        ]
+        for how in [*dict.fromkeys(settings)][:_SETTINGS]:  # the best one has its time first
+            self._orders(of_module, how, weights, ends)
         best, control = self._again(default)
         return Found(best, control, len(self._ratios), self._progress, tuple(reasons))
 
@@ -131,8 +135,8 @@ class Search:
         standing = counts(self._emitters["default"].assembly(self._file.text, self._file.name))[function.symbol]
         return single_function(module, function, self._emitters["default"], standing)
 
-    def _orders(self, function: SingleFunction, start: Choice, weights: Weights, ends: float) -> None:
-        """Orders of its blocks, the largest first; each begins with the best of those before."""
+    def _orders(self, function: SingleFunction, how: str, weights: Weights, ends: float) -> None:
+        """Orders of its blocks by one setting, the largest first; each begins with the best of those before."""
         default = self._objects.get(Choice(DEFAULT)) or self._file.version(
             self._site.function, Choice(DEFAULT), self._emitters
         )
@@ -141,17 +145,15 @@ class Search:
             block = function.function.blocks[index]
             block_ends = time.monotonic() + (ends - time.monotonic()) * len(block.items) / max(sizes, 1)
             sizes -= len(block.items)
-            best = min(self._ratios, key=lambda each: self._ratios[each] if each.how == start.how else np.inf)
+            best = min(self._ratios, key=lambda each: self._ratios[each] if each.how == how else np.inf)
 
             def costs(orders: Orders, index: int = index, best: Choice = best, ends: float = block_ends) -> np.ndarray:
                 if time.monotonic() > ends:
                     raise _Over
                 rest = [each for each in best.orders if each[0] != index]
-                choices = [
-                    Choice(start.how, tuple(sorted([*rest, (index, tuple(order.tolist()))]))) for order in orders
-                ]
+                choices = [Choice(how, tuple(sorted([*rest, (index, tuple(order.tolist()))]))) for order in orders]
                 texts = [self._file.ordered(self._site.function, choice) for choice in choices]
-                objects = self._emitters.all(start.how.partition(" ")[2], texts, self._file.name)
+                objects = self._emitters.all(how.partition(" ")[2], texts, self._file.name)
                 made = {choice: each for choice, each in zip(choices, objects, strict=True) if each is not None}
                 self._note(made, self._values(list(made.values()), _BURSTS, default))
                 return np.array([self._ratios.get(choice, np.inf) for choice in choices])

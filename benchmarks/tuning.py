@@ -1,0 +1,181 @@
+"""What `tune` gains in programs of others: `python -m benchmarks.tuning FOLDER` (a quarter of an hour for each).
+
+tuning_programs.yaml names the programs, Debian's sources with a benchmark of their own; it was written before the
+search was developed, and those marked `development` were looked at meanwhile. Each is built in a tree for each way: by
+GCC and by clang with the project's own options, by both with functions and loops at aligned places, by clang with a
+profile of the benchmark (PGO), by `tune` with the project's compiler, GCC, and by `tune` upon PGO. Then all run in
+turns. A second call, at another hour, adds its runs to the first one's; `--publish` writes the experiment `tuning` from
+all of them.
+
+FOLDER keeps the trees. Needs Debian's sources (`apt-get source`), clang-19, perf, and what the programs need.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from itertools import product
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+import typer
+import yaml
+
+from benchmarks import tuning_inputs
+from benchmarks.publishing import PUBLISHED, publish
+from learned_schedulers.tuning.benchmark import Benchmark, ratio
+from pipeline.lab.rows import Quantity, results, row
+
+PROGRAMS = Path(__file__).with_name("tuning_programs.yaml")
+_ALIGNED = "-falign-functions=64 -falign-loops=32"
+_PGO = "-fprofile-instr-use={profile} -Wno-profile-instr-unprofiled -Wno-profile-instr-out-of-date -Wno-backend-plugin"
+WAYS = {"gcc": "gcc", "clang": "clang-19", "gcc_aligned": f"gcc {_ALIGNED}", "clang_aligned": f"clang-19 {_ALIGNED}"}
+ROOT = Path(__file__).parents[1]
+WAYS |= {"pgo": f"clang-19 {_PGO}", "tuned": "gcc", "tuned_upon_pgo": f"clang-19 {_PGO}"}
+_COMPILERS = ("gcc", "clang", "gcc_aligned", "clang_aligned")
+_ROUNDS = 10
+Program = Mapping[str, str]
+
+
+def main(
+    folder: Annotated[Path, typer.Argument(help="Where trees and runs are; FOLDER/PROGRAM/source has the sources.")],
+    only: Annotated[list[str] | None, typer.Option(help="Programs; all by default.")] = None,
+    minutes: Annotated[float, typer.Option(help="Of each search.")] = 10,
+    rounds: Annotated[int, typer.Option(help="Runs of each way.")] = _ROUNDS,
+    to_publish: Annotated[bool, typer.Option("--publish", help="Publish what all calls have measured.")] = False,
+) -> None:
+    """Build, tune, measure; or publish."""
+    programs: dict[str, Program] = yaml.safe_load(PROGRAMS.read_text())
+    tuning_inputs.write(folder.resolve() / "inputs")
+    if to_publish:
+        _publish(folder, programs, minutes)
+        return
+    for name in only or programs:
+        built = [way for way in WAYS if _built((folder / name).resolve(), way, programs[name], minutes)]
+        _measure((folder / name).resolve(), built, programs[name], rounds)
+
+
+def _built(place: Path, way: str, program: Program, minutes: float) -> bool:
+    """Build the tree of a way, unless that was done, and note what came of it."""
+    note = place / f"{way}.json"
+    if not note.exists():
+        began = time.monotonic()
+        failed, said = "", ""
+        try:
+            said = _tree(place, way, program, minutes)
+        except subprocess.CalledProcessError as error:
+            failed = f"{error.cmd}: {(error.output or '')[-1000:]}"
+        note.write_text(json.dumps({"seconds": time.monotonic() - began, "failed": failed, "said": said}, indent=1))
+        print(f"{place.name} {way}: {failed or 'built'}", flush=True)
+    return not json.loads(note.read_text())["failed"]
+
+
+def _tree(place: Path, way: str, program: Program, minutes: float) -> str:
+    """Build the tree of a way; what `tune` says of it."""
+    compiler = WAYS[way].format(profile=place / "profile")
+    if way == "pgo":
+        training = _copy(place, "training")
+        _run(training, "clang-19 -fprofile-instr-generate", program, "configure", "build", "bench")
+        _shell(f"llvm-profdata-19 merge -o {place / 'profile'} $(find . -name '*.profraw')", training)
+    tree = _copy(place, way)
+    if not way.startswith("tuned"):
+        _run(tree, compiler, program, "configure", "build")
+        return ""
+    _run(tree, compiler, program, "configure")
+    command = [sys.executable, "-m", "learned_schedulers.command.main", "tune", "--minutes", str(minutes)]
+    command += ["--report", str(place / f"{way}.html")]
+    for step in ("build", "bench", "test", "rate"):
+        command += [f"--{step}", _line(program[step], compiler)] if program.get(step) else []
+    return _shell(shlex.join(command), tree)
+
+
+def _copy(place: Path, name: str) -> Path:
+    shutil.rmtree(place / name, ignore_errors=True)
+    tree = Path(shutil.copytree(place / "source", place / name, symlinks=True))
+    for path in (place.parent / "inputs").iterdir():
+        shutil.copy(path, tree)
+    return tree
+
+
+def _line(line: str, compiler: str) -> str:
+    """A line of a program with the compilers' names in it."""
+    cpp = compiler.replace("clang-19", "clang++-19").replace("gcc", "g++")
+    return line.replace("$CXX", cpp).replace("$CC", compiler)
+
+
+def _run(tree: Path, compiler: str, program: Program, *steps: str) -> None:
+    for step in steps:
+        if program.get(step):
+            _shell(_line(program[step], compiler), tree)
+
+
+def _shell(line: str, folder: Path) -> str:
+    """Run a line of the list of programs, which is ours. Returns all that it says."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "LLVM_PROFILE_FILE": str(folder / "%p-%m.profraw")}
+    ended = subprocess.run(
+        ["sh", "-c", line], cwd=folder, env=environment, text=True, errors="replace", check=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    return ended.stdout
+
+
+def _measure(place: Path, ways: list[str], program: Program, rounds: int) -> None:
+    """Add runs of all ways, in turns, to the program's table."""
+    rng = np.random.default_rng(len(ways))
+    runs = [
+        {"process": time.strftime("%Y-%m-%dT%H:%M"), "round": number, "way": way,
+         "time": Benchmark(program["bench"], place / way, program.get("rate")).run().time}
+        for number in range(rounds)
+        for way in rng.permutation(ways).tolist()
+    ]  # fmt: skip
+    table = place / "runs.csv"
+    earlier = [pd.read_csv(table)] if table.exists() else []
+    pd.concat([*earlier, pd.DataFrame(runs)]).to_csv(table, index=False)
+
+
+def _publish(folder: Path, programs: Mapping[str, Program], minutes: float) -> None:
+    """Ratios of times by program, their geometric means over those that were not looked at, and the searches' time."""
+    means = {}
+    slower = 0
+    for name in programs:
+        if not (runs := folder / name / "runs.csv").exists():
+            continue
+        times = pd.read_csv(runs).pivot_table(index=["process", "round"], columns="way", values="time").dropna()
+        means[name] = np.exp(np.log(times).mean())
+        means[name]["better_compiler"] = means[name][[way for way in _COMPILERS if way in times]].min()
+        slower += "tuned" in times and ratio(times["gcc"], times["tuned"])[1] > 1
+    table = pd.DataFrame(means).T
+    judged = [name for name in table.index if not programs[name].get("development")]
+    rows = []
+    for way, over in product(("tuned", "tuned_upon_pgo", "pgo"), ("gcc", "clang", "better_compiler", "pgo")):
+        both = table[[way, over]].dropna() if way != over else table[:0]
+        place = {"experiment": "tuning", "method": way, "target": "this_machine"}
+        quantity = Quantity("time", "ratio", over)
+        for name in both.index:
+            rows.append(row(place | {"set": name}, quantity, both[way][name] / both[over][name], seed="all"))
+        if len(of_judged := both.loc[both.index.isin(judged)]) > 1:
+            numbers = ratio(of_judged[over], of_judged[way])
+            rows.append(row(place, quantity, *numbers, len(of_judged), over="programs", seed="all"))
+    tuned = {"experiment": "tuning", "method": "tuned", "target": "this_machine", "seed": "all"}
+    rows.append(row(tuned, Quantity("slower_programs", unit="count"), slower, n=len(table)))
+    notes = [json.loads((folder / name / "tuned.json").read_text()) for name in table.index]
+    longest = max(note["seconds"] for note in notes) / 60
+    rows.append(row(tuned, Quantity("minutes", unit="minutes"), longest, n=len(notes)))
+    failing = sum("made them fail" in note["said"] for note in notes)
+    rows.append(row(tuned, Quantity("tests_failing", unit="count"), failing, n=len(notes)))
+    for line in rows:
+        told = f"{line['method']} {line['metric']} over {line['baseline']}, {line['set']}"
+        print(f"{told}: {line['value']:.3f} [{line['low']:.3f}, {line['high']:.3f}]")
+    publish(PUBLISHED / "tuning", {"results": results(rows)}, {"minutes": minutes}, [PROGRAMS])
+
+
+if __name__ == "__main__":
+    typer.run(main)
