@@ -24,7 +24,7 @@ from learned_schedulers.tuning.tuned_orders import Tuned
 def tuned_object(file: HotFile, tuned: Sequence[Tuned]) -> tuple[bytes | None, list[str]]:
     """The object of a file by its lines of `tuned.orders`, and the functions that have changed since.
 
-    None if all have. Raises LlvmError, NotSeparable or NotDispatchable.
+    None if all have. Raises NotProven for an order that is not legal, LlvmError, NotSeparable or NotDispatchable.
     """
     if whole := next((each for each in tuned if not each.function), None):
         return file.by_compiler(whole.choice.how, apart=False), []
@@ -34,6 +34,8 @@ def tuned_object(file: HotFile, tuned: Sequence[Tuned]) -> tuple[bytes | None, l
         if each.function in file.functions and file.fingerprint(each.function) == each.fingerprint
     ]
     changed = [each.function for each in tuned if each not in fit]
+    for each in fit:
+        file.prove(each.function, each.choice)
     if not fit:
         return None, changed
     with Emitters(1) as emitters:

@@ -15,7 +15,7 @@ from learned_schedulers.blocks.before_allocation import learned_search
 from learned_schedulers.blocks.before_allocation.llvm import LlvmError
 from learned_schedulers.blocks.read.unreadable import Unreadable
 from learned_schedulers.tuning import hot_functions, tuned_orders
-from learned_schedulers.tuning.benchmark import BenchmarkError
+from learned_schedulers.tuning.benchmark import SHORTEST, BenchmarkError
 from learned_schedulers.tuning.build import Build, BuildError, Object
 from learned_schedulers.tuning.confirm import Confirmation
 from learned_schedulers.tuning.dispatcher import NotDispatchable
@@ -73,7 +73,9 @@ class Campaign:
         if not self.outcome.tuned:
             self.end()
             reason = told if low < high else "no function could be searched"
-            self.say(f"nothing is faster in the final program: {reason}; the build is as it was")
+            if self.outcome.tests:
+                reason = f"{told}, but {self.outcome.tests}"
+            self.say(f"nothing is kept: {reason}; the build is as it was")
             return
         tuned_orders.write(path, self.outcome.tuned, {"benchmark": self._settings.bench.command, "result": told})
         self.say(f"1.00 -> {told}{'; ' * bool(self.outcome.tests)}{self.outcome.tests}")
@@ -89,6 +91,11 @@ class Campaign:
         self._build.put({})
         bench = self._settings.bench
         runs = [bench.run() for _ in range(_PROBES)]
+        if min(run.seconds for run in runs) < SHORTEST:
+            raise BenchmarkError(
+                f"--bench {bench.command!r} ends after {runs[0].seconds:.3f} s, which tells nothing: let it work for a "
+                "second or more"
+            )
         times = np.array([run.time for run in runs])
         self.outcome.measure = "its time on processors (if it runs for a fixed time, name what counts by --rate)"
         if runs[0].rates:

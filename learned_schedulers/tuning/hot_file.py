@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from learned_schedulers.blocks.before_allocation import users_code
-from learned_schedulers.blocks.before_allocation.functions import Function, functions, reordered
+from learned_schedulers.blocks.before_allocation.functions import Function, functions, prove, reordered
 from learned_schedulers.blocks.before_allocation.llvm import Emitter
 from learned_schedulers.blocks.before_allocation.llvm_child import SCHEDULERS
-from learned_schedulers.blocks.before_allocation.single_function import Parts
+from learned_schedulers.blocks.before_allocation.single_function import Module, Parts, movable
 from learned_schedulers.tuning import candidates
 from learned_schedulers.tuning.command_line import without_outputs
 from learned_schedulers.tuning.dispatcher import with_dispatcher
@@ -92,6 +92,14 @@ class HotFile:
             return text
         blocks = next(each for each in functions(text) if each.symbol == symbol).blocks
         return reordered(text, [(blocks[index], np.array(order)) for index, order in choice.orders])
+
+    def prove(self, symbol: str, choice: Choice) -> None:
+        """Raises NotProven if an order of a choice is not legal."""
+        function = self.functions[symbol]
+        can_move = movable(Module.of(self.text), function)
+        orders = [(function.blocks[index], np.array(order)) for index, order in choice.orders]
+        dags = {(function.name, function.blocks[index].label): can_move.precedes(index) for index, _ in choice.orders}
+        prove(self.text, reordered(self.text, orders), dags)
 
     def by_compiler(self, kind: str, apart: bool = True) -> bytes:
         """The file's object by GCC or clang with the user's options. Raises NotSeparable with its first error.

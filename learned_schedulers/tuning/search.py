@@ -10,11 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from learned_schedulers.blocks.before_allocation import learned_search
-from learned_schedulers.blocks.before_allocation.costs import counts
 from learned_schedulers.blocks.before_allocation.learned_search import Orders, Weights
 from learned_schedulers.blocks.before_allocation.llvm import LlvmError
 from learned_schedulers.blocks.before_allocation.problem import problem
-from learned_schedulers.blocks.before_allocation.single_function import Module, SingleFunction, single_function
+from learned_schedulers.blocks.before_allocation.single_function import Module, SingleFunction, movable
 from learned_schedulers.tuning.emitters import Emitters
 from learned_schedulers.tuning.hot_file import DEFAULT, IN_ORDER, LLVM, Choice, HotFile
 from learned_schedulers.tuning.images import NotPlaceable
@@ -86,7 +85,7 @@ class Search:
         ends = self._began + seconds
         default = ready[Choice(DEFAULT)]
         reasons = self._judge_ready(ready)
-        of_module = self._single()
+        of_module = movable(Module.of(self._file.text), self._file.functions[self._site.function])
         reasons += of_module.reasons
         settings = [
             choice.how for choice in sorted(self._ratios, key=self._ratios.__getitem__) if choice.how in IN_ORDER
@@ -128,12 +127,6 @@ class Search:
         keep = sorted(self._ratios, key=lambda each: self._ratios[each])[: 4 * _BEST]
         self._objects = {choice: self._objects[choice] for choice in keep if choice in self._objects}
         self.tell(len(self._ratios), self._best)
-
-    def _single(self) -> SingleFunction:
-        module = Module.of(self._file.text)
-        function = self._file.functions[self._site.function]
-        standing = counts(self._emitters["default"].assembly(self._file.text, self._file.name))[function.symbol]
-        return single_function(module, function, self._emitters["default"], standing)
 
     def _orders(self, function: SingleFunction, how: str, weights: Weights, ends: float) -> None:
         """Orders of its blocks by one setting, the largest first; each begins with the best of those before."""

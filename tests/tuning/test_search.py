@@ -6,14 +6,13 @@ import subprocess
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from learned_schedulers.blocks.before_allocation import learned_search
-from learned_schedulers.blocks.before_allocation.costs import counts
-from learned_schedulers.blocks.before_allocation.functions import functions, prove, reordered
-from learned_schedulers.blocks.before_allocation.single_function import Module, single_function
+from learned_schedulers.blocks.before_allocation.functions import NotProven
 from learned_schedulers.tuning.benchmark import Benchmark
 from learned_schedulers.tuning.emitters import Emitters
-from learned_schedulers.tuning.hot_file import Call, HotFile
+from learned_schedulers.tuning.hot_file import Call, Choice, HotFile
 from learned_schedulers.tuning.judging import SOURCE, Judge, Site
 from learned_schedulers.tuning.search import Search, versions
 from tests.blocks.before_allocation.code import HEADER, crowded
@@ -54,11 +53,9 @@ def test_orders_are_legal_and_the_program_is_the_same(tmp_path: Path) -> None:
         assert found.judged > 40 and 0 < found.best[0].ratio <= 1.1 and 0 <= found.control < 1
         of_orders = [each.choice for each in found.best if each.choice.orders]
         assert of_orders
-        module = Module.of(file.text)
-        [function] = functions(file.text)
-        of_module = single_function(module, function, emitter, counts(emitter.assembly(file.text, "code"))["crowded"])
         for choice in of_orders:
-            orders = [(function.blocks[index], np.array(order)) for index, order in choice.orders]
-            dags = {("crowded", function.blocks[index].label): of_module.precedes(index) for index, _ in choice.orders}
-            prove(file.text, reordered(file.text, orders), dags)
+            file.prove("crowded", choice)
             assert linked(file.with_versions({"crowded": file.version("crowded", choice, emitters)}, emitter)) == before
+        (block, order), *_ = of_orders[0].orders
+        with pytest.raises(NotProven):
+            file.prove("crowded", Choice("llvm default", ((block, order[::-1]),)))

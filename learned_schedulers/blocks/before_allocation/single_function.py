@@ -8,7 +8,7 @@ out: it changes no code. The counts of both are compared. With it comes what may
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -182,21 +182,23 @@ class SingleFunction:
 
 
 def single_function(module: Module, function: Function, emitter: Emitter, standing: Counts) -> SingleFunction:
-    """standing: counts of the function, as it compiles in its module."""
+    """A function with a module of its own. standing: its counts, as it compiles in its module."""
+    found = movable(module, function)
+    text = _text(module, function, emitter, standing)
+    reasons = found.reasons if text else (*found.reasons, "LLVM does not compile it twice to the same counts")
+    return replace(found, text=text, reasons=reasons)
+
+
+def movable(module: Module, function: Function) -> SingleFunction:
+    """What may move in a function of a module; without a text."""
     reasons = [f"{named(block)}: {block.left_alone}" for block in function.blocks if block.left_alone]
     blocks = [i for i, block in enumerate(function.blocks) if len(block.items) > 1 and not block.left_alone]
     for i in [i for i in blocks if len(function.blocks[i].items) > LONGEST]:
         reasons.append(f"{named(function.blocks[i])}: it has more than {LONGEST:,} instructions")
         blocks.remove(i)
     blocks.sort(key=lambda i: -len(function.blocks[i].items))
-    text = _text(module, function, emitter, standing)
-    apart: frozenset[tuple[str, str, str]] = frozenset()
-    if text is None:
-        reasons.append("LLVM does not compile it twice to the same counts")
-    else:
-        apart, reason = _apart(module.parts, function, blocks)
-        reasons += reason
-    return SingleFunction(function, text, tuple(blocks), tuple(reasons), module.effects, apart)
+    apart, reason = _apart(module.parts, function, blocks)
+    return SingleFunction(function, None, tuple(blocks), (*reasons, *reason), module.effects, apart)
 
 
 def named(block: Block) -> str:
