@@ -28,10 +28,21 @@ import numpy as np
 import pandas as pd
 import typer
 import yaml
+from scipy.stats import spearmanr
 
 from benchmarks import tuning_inputs
 from benchmarks.publishing import PUBLISHED, publish
+from learned_schedulers.blocks.before_allocation import learned_search
+from learned_schedulers.blocks.before_allocation.policy import follow
+from learned_schedulers.blocks.before_allocation.problem import problem
+from learned_schedulers.blocks.before_allocation.single_function import Module, movable
 from learned_schedulers.tuning.benchmark import Benchmark, ratio
+from learned_schedulers.tuning.build import Build, compilers
+from learned_schedulers.tuning.campaign import Campaign
+from learned_schedulers.tuning.emitters import Emitters
+from learned_schedulers.tuning.hot_file import DEFAULT, Choice
+from learned_schedulers.tuning.judging import Judge
+from learned_schedulers.tuning.outcome import Settings
 from pipeline.lab.rows import Quantity, results, row
 
 PROGRAMS = Path(__file__).with_name("tuning_programs.yaml")
@@ -42,6 +53,7 @@ ROOT = Path(__file__).parents[1]
 WAYS |= {"pgo": f"clang-19 {_PGO}", "tuned": "gcc", "tuned_upon_pgo": f"clang-19 {_PGO}"}
 _COMPILERS = ("gcc", "clang", "gcc_aligned", "clang_aligned")
 _ROUNDS = 10
+_DRAWS = 7  # populations of random orders that the judge sees twice
 Program = Mapping[str, str]
 
 
@@ -50,6 +62,7 @@ def main(
     only: Annotated[list[str] | None, typer.Option(help="Programs; all by default.")] = None,
     minutes: Annotated[float, typer.Option(help="Of each search.")] = 10,
     rounds: Annotated[int, typer.Option(help="Runs of each way.")] = _ROUNDS,
+    judge: Annotated[bool, typer.Option(help="Measure the judge in the development programs.")] = False,
     to_publish: Annotated[bool, typer.Option("--publish", help="Publish what all calls have measured.")] = False,
 ) -> None:
     """Build, tune, measure; or publish."""
@@ -57,6 +70,10 @@ def main(
     tuning_inputs.write(folder.resolve() / "inputs")
     if to_publish:
         _publish(folder, programs, minutes)
+        return
+    if judge:
+        for name in (name for name, program in programs.items() if program.get("development")):
+            _judge((folder / name).resolve(), programs[name])
         return
     for name in only or programs:
         built = [way for way in WAYS if _built((folder / name).resolve(), way, programs[name], minutes)]
@@ -141,6 +158,38 @@ def _measure(place: Path, ways: list[str], program: Program, rounds: int) -> Non
     pd.concat([*earlier, pd.DataFrame(runs)]).to_csv(table, index=False)
 
 
+def _judge(place: Path, program: Program) -> None:
+    """Two runs of the judge on the same random orders of each hot function, and how long that takes."""
+    tree = _copy(place, "judge")
+    _run(tree, "gcc", program, "configure")
+    bench, state = Benchmark(program["bench"], tree), place / "state"
+    settings = Settings(program["build"], bench, None, 1, _ROUNDS, len(os.sched_getaffinity(0)), 0)
+    campaign = Campaign(Build(program["build"], tree, state, compilers()), tree, state, settings)
+    rng, weights = np.random.default_rng(0), learned_search.read()
+    rows = []
+    with Emitters(settings.cores) as emitters:
+        for site, (file, share, _) in campaign.sites(emitters).items():
+            function = file.functions[site.function]
+            size = sum(len(block.items) for block in function.blocks)
+            can_move = movable(Module.of(file.text), function)
+            index = can_move.blocks[0]
+            of_block = problem(function, function.blocks[index], can_move.precedes(index))
+            moving = learned_search.strategy(weights, rng)
+            drawn = [follow(of_block, learned_search.shaped(each)) for _ in range(_DRAWS) for each in moving.ask()]
+            orders = {order.tobytes(): Choice(DEFAULT, ((index, tuple(order.tolist())),)) for order in drawn}
+            began = time.monotonic()
+            texts = [file.ordered(site.function, choice) for choice in orders.values()]
+            objects = [each for each in emitters.all("default", texts, file.name) if each]
+            judge = Judge(bench, state / "judge")
+            ticks = [judge.ticks(site, objects, 60, seed, 60) for seed in (1, 2)]
+            minutes = (time.monotonic() - began) / 60
+            correlation = spearmanr(*ticks).statistic
+            rows.append({"function": site.function, "instructions": size, "share": share, "orders": len(objects),
+                         "rank_correlation": correlation, "per_minute": len(objects) / minutes})  # fmt: skip
+            print(rows[-1], flush=True)
+    pd.DataFrame(rows).to_csv(place / "judge.csv", index=False)
+
+
 def _publish(folder: Path, programs: Mapping[str, Program], minutes: float) -> None:
     """Ratios of times by program, their geometric means over those that were not looked at, and the searches' time."""
     means = {}
@@ -169,6 +218,11 @@ def _publish(folder: Path, programs: Mapping[str, Program], minutes: float) -> N
     notes = [json.loads((folder / name / "tuned.json").read_text()) for name in table.index]
     longest = max(note["seconds"] for note in notes) / 60
     rows.append(row(tuned, Quantity("minutes", unit="minutes"), longest, n=len(notes)))
+    judged = [folder / name / "judge.csv" for name, program in programs.items() if program.get("development")]
+    of_judge = pd.concat([pd.read_csv(path) for path in judged if path.exists()]).query("instructions <= 500")
+    for metric, column in (("rank_correlation", "rank_correlation"), ("candidates_per_minute", "per_minute")):
+        numbers = (of_judge[column].median(), of_judge[column].min(), of_judge[column].max(), len(of_judge))
+        rows.append(row(tuned, Quantity(metric, unit="1"), *numbers, over="functions"))
     failing = sum("made them fail" in note["said"] for note in notes)
     rows.append(row(tuned, Quantity("tests_failing", unit="count"), failing, n=len(notes)))
     for line in rows:

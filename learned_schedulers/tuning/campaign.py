@@ -50,11 +50,7 @@ class Campaign:
         Raises BuildError, BenchmarkError or NotSampled.
         """
         with Emitters(self._settings.cores) as emitters:
-            default = self._default()
-            places = self._places()
-            hot_outputs = self._hot_outputs(default, places)
-            plain = self._with_llvm(hot_outputs, emitters)
-            sites = self._sites(plain, emitters)
+            sites = self.sites(emitters)
             if sites:
                 self._search(sites, emitters)
             chosen = self._chosen()
@@ -64,6 +60,12 @@ class Campaign:
                 confirmation.run(chosen, self.outcome, self._state / "variants")
         self._keep(path)
         return self.outcome
+
+    def sites(self, emitters: Emitters) -> dict[Site, tuple[HotFile, float, dict[Choice, bytes]]]:
+        """Build the program with dispatchers. Hot functions, each with its share of the time and its first versions."""
+        default = self._default()
+        plain = self._with_llvm(self._hot_outputs(default, self._places()), emitters)
+        return self._sites(plain, emitters)
 
     def _keep(self, path: Path) -> None:
         middle, low, high = self.outcome.ratio
@@ -116,7 +118,17 @@ class Campaign:
             self.say(
                 f"  confirming takes {needed / 60:.0f} minutes beside the {self._settings.minutes:g} of the search"
             )
-        return hot_functions.shares(bench.command, self._work, self._state)
+        return self._sampled()
+
+    def _sampled(self) -> dict[str, float]:
+        """Shares of functions in the time that the benchmark spends in the project's own code.
+
+        Others keep their shares of all its time: some benchmarks wait for long, or look at the clock.
+        """
+        shares = hot_functions.shares(self._settings.bench.command, self._work, self._state)
+        known = self._places()
+        own = sum(share for symbol, share in shares.items() if symbol.split(".")[0] in known)
+        return {symbol: share / own if symbol.split(".")[0] in known else share for symbol, share in shares.items()}
 
     def _places(self) -> dict[str, list[Object]]:
         """The objects that define a symbol."""
@@ -170,7 +182,7 @@ class Campaign:
             self._build.put(contents)
         if not contents:
             return {}
-        return hot_functions.shares(self._settings.bench.command, self._work, self._state)
+        return self._sampled()
 
     def _sites(
         self, shares: Mapping[str, float], emitters: Emitters
