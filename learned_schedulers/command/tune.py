@@ -29,6 +29,10 @@ def main(
             "Without it, rates with units as MB/s are found; without any, processor time is what is measured.",
         ),
     ] = None,
+    function: Annotated[
+        list[str] | None,
+        typer.Option(help="A function to tune, by its symbol, instead of those that perf finds. Repeatable."),
+    ] = None,
     clang: Annotated[
         str | None, typer.Option(help="The clang to use, as clang-19; the newest, if it is left out.")
     ] = None,
@@ -80,7 +84,9 @@ def main(
     state = state_of(work)
     bounded(state)
     benchmark = Benchmark(bench, work, rate)
-    settings = Settings(build, benchmark, test, minutes, pairs, len(os.sched_getaffinity(0)), seed)
+    settings = Settings(
+        build, benchmark, test, minutes, pairs, len(os.sched_getaffinity(0)), seed, tuple(function or ())
+    )
     campaign = Campaign(Build(build, work, state, compilers(clang)), work, state, settings)
     with tqdm(total=1, bar_format="{desc} {elapsed}", leave=False, disable=None) as bar:
 

@@ -76,6 +76,8 @@ def with_dispatcher(text: str, function: str, externals: Sequence[str], site: st
     head = _head(lines[opening])
     if any(re.search(r"\bmusttail\b", line) for line in lines[opening : lines.index("}", opening)]):
         raise NotDispatchable("it ends with a call that must be the last")
+    if re.search(r"\b(?:naked|presplitcoroutine)\b", f"{head.behind} {_group(lines, head.behind)}"):
+        raise NotDispatchable("its code is not the compiler's: it is naked, or a coroutine")
     name = function[1:].strip('"')
     names = {part: f'@"{name}.{part}"' for part in ("standing", "site", "image", "externals", "left", "to", "state")}
     group = _COMDAT.search(head.behind)

@@ -26,6 +26,7 @@ class Settings(NamedTuple):
     pairs: int  # of alternated runs
     cores: int  # that compile
     seed: int
+    functions: tuple[str, ...] = ()  # that are tuned; empty: those that perf finds
 
 
 class Hot(NamedTuple):

@@ -251,6 +251,8 @@ def test_another_function_is_not_found() -> None:
     ("code", "reason"),
     [
         ("define void @f(i32 %x, ...) { ret void }", "any number of arguments"),
+        ('define void @f() naked { call void asm "ret", ""() unreachable }', "it is naked"),
+        ("define void @f() presplitcoroutine { ret void }", "or a coroutine"),
         ("declare void @g() define void @f() { musttail call void @g() ret void }", "must be the last"),
     ],
 )

@@ -59,7 +59,8 @@ def test_what_makes_the_tests_fail_is_named_and_left_out(work: Path) -> None:
     make()
     before = output(work)
     make("clean")
-    told = called(*TUNE, "--test", f"./program | grep -q '{before.split()[0]}'").output
+    names = ("--function", "mix", "--function", "other")  # where perf may not run
+    told = called(*TUNE, *names, "--test", f"./program | grep -q '{before.split()[0]}'").output
     assert "tests pass without other, which made them fail and is left out" in told, told
     assert [each.function for each in tuned_orders.read(work / tuned_orders.NAME)] == ["mix"]
     assert output(work) == before
