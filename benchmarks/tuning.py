@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Annotated
@@ -33,9 +34,11 @@ from scipy.stats import spearmanr
 from benchmarks import tuning_inputs
 from benchmarks.publishing import PUBLISHED, publish
 from learned_schedulers.blocks.before_allocation import learned_search
+from learned_schedulers.blocks.before_allocation.learned_search import Costs
 from learned_schedulers.blocks.before_allocation.policy import follow
-from learned_schedulers.blocks.before_allocation.problem import problem
+from learned_schedulers.blocks.before_allocation.problem import Problem, problem
 from learned_schedulers.blocks.before_allocation.single_function import Module, movable
+from learned_schedulers.blocks.dag.sampling import random_ready
 from learned_schedulers.tuning.benchmark import Benchmark, ratio
 from learned_schedulers.tuning.build import Build, compilers
 from learned_schedulers.tuning.campaign import Campaign
@@ -43,6 +46,7 @@ from learned_schedulers.tuning.emitters import Emitters
 from learned_schedulers.tuning.hot_file import DEFAULT, Choice
 from learned_schedulers.tuning.judging import Judge
 from learned_schedulers.tuning.outcome import Settings
+from learned_schedulers.tuning.search import Search
 from pipeline.lab.rows import Quantity, results, row
 
 PROGRAMS = Path(__file__).with_name("tuning_programs.yaml")
@@ -53,6 +57,8 @@ ROOT = Path(__file__).parents[1]
 WAYS |= {"pgo": f"clang-19 {_PGO}", "tuned": "gcc", "tuned_upon_pgo": f"clang-19 {_PGO}"}
 _COMPILERS = ("gcc", "clang", "gcc_aligned", "clang_aligned")
 _ROUNDS = 10
+_CORES = len(os.sched_getaffinity(0))
+_SEEDS = (1, 2, 3)
 _DRAWS = 7  # populations of random orders that the judge sees twice
 Program = Mapping[str, str]
 
@@ -63,6 +69,7 @@ def main(
     minutes: Annotated[float, typer.Option(help="Of each search.")] = 10,
     rounds: Annotated[int, typer.Option(help="Runs of each way.")] = _ROUNDS,
     judge: Annotated[bool, typer.Option(help="Measure the judge in the development programs.")] = False,
+    learning: Annotated[bool, typer.Option(help="Compare the search with others that have learned nothing.")] = False,
     to_publish: Annotated[bool, typer.Option("--publish", help="Publish what all calls have measured.")] = False,
 ) -> None:
     """Build, tune, measure; or publish."""
@@ -72,8 +79,12 @@ def main(
         _publish(folder, programs, minutes)
         return
     if judge:
-        for name in (name for name, program in programs.items() if program.get("development")):
+        for name in only or [name for name, program in programs.items() if program.get("development")]:
             _judge((folder / name).resolve(), programs[name])
+        return
+    if learning:
+        for name in only or [name for name, program in programs.items() if program.get("development")]:
+            _learning((folder / name).resolve(), programs[name], 60 * minutes)
         return
     for name in only or programs:
         built = [way for way in WAYS if _built((folder / name).resolve(), way, programs[name], minutes)]
@@ -158,16 +169,23 @@ def _measure(place: Path, ways: list[str], program: Program, rounds: int) -> Non
     pd.concat([*earlier, pd.DataFrame(runs)]).to_csv(table, index=False)
 
 
+def _campaign(place: Path, program: Program) -> tuple[Campaign, Judge]:
+    """A project that is configured, and the judge of its functions once it has dispatchers."""
+    tree, state = _copy(place, "judge"), place / "state"
+    _run(tree, "gcc", program, "configure")
+    bench = Benchmark(program["bench"], tree, program.get("rate"))
+    settings = Settings(program["build"], bench, None, 1, _ROUNDS, _CORES, 0)
+    return Campaign(Build(program["build"], tree, state, compilers()), tree, state, settings), Judge(
+        bench, state / "judge"
+    )
+
+
 def _judge(place: Path, program: Program) -> None:
     """Two runs of the judge on the same random orders of each hot function, and how long that takes."""
-    tree = _copy(place, "judge")
-    _run(tree, "gcc", program, "configure")
-    bench, state = Benchmark(program["bench"], tree), place / "state"
-    settings = Settings(program["build"], bench, None, 1, _ROUNDS, len(os.sched_getaffinity(0)), 0)
-    campaign = Campaign(Build(program["build"], tree, state, compilers()), tree, state, settings)
+    campaign, judge = _campaign(place, program)
     rng, weights = np.random.default_rng(0), learned_search.read()
     rows = []
-    with Emitters(settings.cores) as emitters:
+    with Emitters(_CORES) as emitters:
         for site, (file, share, _) in campaign.sites(emitters).items():
             function = file.functions[site.function]
             size = sum(len(block.items) for block in function.blocks)
@@ -180,7 +198,6 @@ def _judge(place: Path, program: Program) -> None:
             began = time.monotonic()
             texts = [file.ordered(site.function, choice) for choice in orders.values()]
             objects = [each for each in emitters.all("default", texts, file.name) if each]
-            judge = Judge(bench, state / "judge")
             ticks = [judge.ticks(site, objects, 60, seed, 60) for seed in (1, 2)]
             minutes = (time.monotonic() - began) / 60
             correlation = spearmanr(*ticks).statistic
@@ -188,6 +205,38 @@ def _judge(place: Path, program: Program) -> None:
                          "rank_correlation": correlation, "per_minute": len(objects) / minutes})  # fmt: skip
             print(rows[-1], flush=True)
     pd.DataFrame(rows).to_csv(place / "judge.csv", index=False)
+
+
+def _learning(place: Path, program: Program, seconds: float) -> None:
+    """What learned weights are worth: the same search from others, and random legal orders, of the hottest function."""
+    campaign, judge = _campaign(place, program)
+    shipped = learned_search.read()
+    unlearned = learned_search.Weights(np.zeros_like(shipped.centre), np.full_like(shipped.spread, 0.5))
+    ways = {
+        "learned": partial(learned_search.search, weights=shipped),
+        "unlearned": partial(learned_search.search, weights=unlearned),
+        "random": _random_orders,
+    }
+    table = place / "learning.csv"
+    rows = pd.read_csv(table).to_dict("records") if table.exists() else []
+    with Emitters(_CORES) as emitters:
+        site, (file, _, ready) = max(campaign.sites(emitters).items(), key=lambda item: item[1][1])
+        for seed in _SEEDS:
+            for way, of_block in ways.items():
+                search = Search(file, site, judge, emitters, np.random.default_rng(seed))
+                found = search.run(ready, of_block, seconds)
+                best = next(each.ratio for each in found.best if each.choice.orders)
+                rows.append({"function": site.function, "way": way, "seed": seed, "seconds": seconds, "ratio": best,
+                             "judged": found.judged})  # fmt: skip
+                print(rows[-1], flush=True)
+    pd.DataFrame(rows).to_csv(table, index=False)
+
+
+def _random_orders(of_block: Problem, costs: Costs, evaluations: int, rng: np.random.Generator) -> None:
+    """Legal orders drawn instruction by instruction, until `costs` ends it."""
+    several = np.repeat(of_block.precedes[None], learned_search.POPULATION, 0)
+    for _ in range(evaluations // learned_search.POPULATION):
+        costs([*random_ready(several, rng).astype(np.int64)])
 
 
 def _publish(folder: Path, programs: Mapping[str, Program], minutes: float) -> None:

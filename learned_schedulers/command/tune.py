@@ -84,9 +84,8 @@ def main(
     state = state_of(work)
     bounded(state)
     benchmark = Benchmark(bench, work, rate)
-    settings = Settings(
-        build, benchmark, test, minutes, pairs, len(os.sched_getaffinity(0)), seed, tuple(function or ())
-    )
+    cores = len(os.sched_getaffinity(0))
+    settings = Settings(build, benchmark, test, minutes, pairs, cores, seed, tuple(function or ()))
     campaign = Campaign(Build(build, work, state, compilers(clang)), work, state, settings)
     with tqdm(total=1, bar_format="{desc} {elapsed}", leave=False, disable=None) as bar:
 

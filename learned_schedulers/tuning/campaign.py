@@ -227,7 +227,7 @@ class Campaign:
     def _search(self, sites: Mapping[Site, tuple[HotFile, float, dict[Choice, bytes]]], emitters: Emitters) -> None:
         """Search the functions one after the other, each for its share of the time."""
         judge = Judge(self._settings.bench, self._state / "judge")
-        weights = learned_search.read()
+        learned = partial(learned_search.search, weights=learned_search.read())
         ends = time.monotonic() + 60 * self._settings.minutes
         waiting = sum(share for _, share, _ in sites.values())
         for site, (file, share, ready) in sorted(sites.items(), key=lambda item: -item[1][1]):
@@ -236,7 +236,7 @@ class Campaign:
             seconds = (ends - time.monotonic()) * share / waiting
             waiting -= share
             try:
-                found = search.run(ready, weights, seconds)
+                found = search.run(ready, learned, seconds)
             except (*_UNFIT, BenchmarkError) as error:
                 self.outcome.reasons.append(f"{site.function}: {error}")
                 continue

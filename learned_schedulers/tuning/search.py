@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from learned_schedulers.blocks.before_allocation import learned_search
-from learned_schedulers.blocks.before_allocation.learned_search import Orders, Weights
+from learned_schedulers.blocks.before_allocation.learned_search import Costs, Orders
 from learned_schedulers.blocks.before_allocation.llvm import LlvmError
-from learned_schedulers.blocks.before_allocation.problem import problem
+from learned_schedulers.blocks.before_allocation.problem import Problem, problem
 from learned_schedulers.blocks.before_allocation.single_function import Module, SingleFunction, movable
 from learned_schedulers.tuning.emitters import Emitters
 from learned_schedulers.tuning.hot_file import DEFAULT, IN_ORDER, LLVM, Choice, HotFile
@@ -26,6 +25,10 @@ _SECONDS = 15.0  # of one judgement, at most
 _ORDERS_OF_A_BLOCK = 2000  # that are judged by one setting, at most
 _SETTINGS = 3  # of LLVM, whose orders are searched while there is time
 EQUAL = 0.005  # of the time, by which equal code differs
+
+
+# What to order, costs of orders, how many may be judged, random numbers.
+OfBlock = Callable[[Problem, Costs, int, np.random.Generator], object]
 
 
 class Judged(NamedTuple):
@@ -77,8 +80,8 @@ class Search:
         self._progress: list[tuple[float, float]] = []
         self.tell: Callable[[int, float], None] = lambda judged, best: None
 
-    def run(self, ready: dict[Choice, bytes], weights: Weights, seconds: float) -> Found:
-        """Search for some seconds. ready: from `versions`.
+    def run(self, ready: dict[Choice, bytes], of_block: OfBlock, seconds: float) -> Found:
+        """Search for some seconds. ready: from `versions`; of_block: how the orders of a block are searched.
 
         Raises NotPlaceable if not even the default can be judged, and BenchmarkError if the benchmark fails.
         """
@@ -91,7 +94,7 @@ class Search:
             choice.how for choice in sorted(self._ratios, key=self._ratios.__getitem__) if choice.how in IN_ORDER
         ]
         for how in [*dict.fromkeys(settings)][:_SETTINGS]:  # the best one has its time first
-            self._orders(of_module, how, weights, ends)
+            self._orders(of_module, how, of_block, ends)
         best, control = self._again(default)
         return Found(best, control, len(self._ratios), self._progress, tuple(reasons))
 
@@ -128,7 +131,7 @@ class Search:
         self._objects = {choice: self._objects[choice] for choice in keep if choice in self._objects}
         self.tell(len(self._ratios), self._best)
 
-    def _orders(self, function: SingleFunction, how: str, weights: Weights, ends: float) -> None:
+    def _orders(self, function: SingleFunction, how: str, of_block: OfBlock, ends: float) -> None:
         """Orders of its blocks by one setting, the largest first; each begins with the best of those before."""
         default = self._objects.get(Choice(DEFAULT)) or self._file.version(
             self._site.function, Choice(DEFAULT), self._emitters
@@ -152,9 +155,9 @@ class Search:
                 return np.array([self._ratios.get(choice, np.inf) for choice in choices])
 
             if time.monotonic() < block_ends:
-                of_block = problem(function.function, block, function.precedes(index))
+                problem_of_block = problem(function.function, block, function.precedes(index))
                 with suppress(_Over):
-                    learned_search.search(of_block, costs, _ORDERS_OF_A_BLOCK, self._rng, weights)
+                    of_block(problem_of_block, costs, _ORDERS_OF_A_BLOCK, self._rng)
 
     def _again(self, default: bytes) -> tuple[list[Judged], float]:
         """The best versions, judged once more in one run, and how far the default is from itself there."""

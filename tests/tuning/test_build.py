@@ -95,9 +95,7 @@ def test_a_build_that_fails_or_compiles_nothing_is_told(work: Path, command: str
     [
         (
             ("cmake", "make"),
-            {
-                "CMakeLists.txt": "cmake_minimum_required(VERSION 3.16)\nproject(p C)\nadd_executable(program main.c one.c sub/two.c)"
-            },
+            {"CMakeLists.txt": CMAKE},
             "cmake -B build && make -C build",
             "build/program",
         ),
@@ -109,9 +107,7 @@ def test_a_build_that_fails_or_compiles_nothing_is_told(work: Path, command: str
         ),
         (
             ("make",),
-            {
-                "configure": '#!/bin/sh\n${CC-gcc} -c one.c -o conftest.o && sed -i "s|^CC = .*|CC = ${CC-gcc}|" Makefile\n'
-            },
+            {"configure": CONFIGURE},
             "sh ./configure && make",
             "program",
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -49,7 +50,8 @@ def test_orders_are_legal_and_the_program_is_the_same(tmp_path: Path) -> None:
         linked(file.with_versions({"crowded": file.dispatched("crowded", names, "crowded", emitter)}, emitter))
         judge = Judge(Benchmark(str(tmp_path / "program"), tmp_path), tmp_path / "judge")
         site = Site("crowded", 0, "crowded", tuple(names))
-        found = Search(file, site, judge, emitters, np.random.default_rng(0)).run(ready, learned_search.read(), 10)
+        learned = partial(learned_search.search, weights=learned_search.read())
+        found = Search(file, site, judge, emitters, np.random.default_rng(0)).run(ready, learned, 10)
         assert found.judged > 40 and 0 < found.best[0].ratio <= 1.1 and 0 <= found.control < 1
         of_orders = [each.choice for each in found.best if each.choice.orders]
         assert of_orders
