@@ -96,12 +96,12 @@ def _built(place: Path, way: str, program: Program, minutes: float) -> bool:
     note = place / f"{way}.json"
     if not note.exists():
         began = time.monotonic()
-        failed, said = "", ""
+        failed, output = "", ""
         try:
-            said = _tree(place, way, program, minutes)
+            output = _tree(place, way, program, minutes)
         except subprocess.CalledProcessError as error:
             failed = f"{error.cmd}: {(error.output or '')[-1000:]}"
-        note.write_text(json.dumps({"seconds": time.monotonic() - began, "failed": failed, "said": said}, indent=1))
+        note.write_text(json.dumps({"seconds": time.monotonic() - began, "failed": failed, "output": output}, indent=1))
         print(f"{place.name} {way}: {failed or 'built'}", flush=True)
     return not json.loads(note.read_text())["failed"]
 
@@ -224,10 +224,10 @@ def _learning(place: Path, program: Program, seconds: float) -> None:
         for seed in _SEEDS:
             for way, of_block in ways.items():
                 search = Search(file, site, judge, emitters, np.random.default_rng(seed))
-                found = search.run(ready, of_block, seconds)
-                best = next(each.ratio for each in found.best if each.choice.orders)
+                outcome = search.run(ready, of_block, seconds)
+                best = next(each.ratio for each in outcome.best if each.choice.orders)
                 rows.append({"function": site.function, "way": way, "seed": seed, "seconds": seconds, "ratio": best,
-                             "judged": found.judged})  # fmt: skip
+                             "judged": outcome.judged})  # fmt: skip
                 print(rows[-1], flush=True)
     pd.DataFrame(rows).to_csv(table, index=False)
 
@@ -272,11 +272,11 @@ def _publish(folder: Path, programs: Mapping[str, Program], minutes: float) -> N
     for metric, column in (("rank_correlation", "rank_correlation"), ("candidates_per_minute", "per_minute")):
         numbers = (of_judge[column].median(), of_judge[column].min(), of_judge[column].max(), len(of_judge))
         rows.append(row(tuned, Quantity(metric, unit="1"), *numbers, over="functions"))
-    failing = sum("made them fail" in note["said"] for note in notes)
+    failing = sum("made them fail" in note["output"] for note in notes)
     rows.append(row(tuned, Quantity("tests_failing", unit="count"), failing, n=len(notes)))
     for line in rows:
-        told = f"{line['method']} {line['metric']} over {line['baseline']}, {line['set']}"
-        print(f"{told}: {line['value']:.3f} [{line['low']:.3f}, {line['high']:.3f}]")
+        name_of_row = f"{line['method']} {line['metric']} over {line['baseline']}, {line['set']}"
+        print(f"{name_of_row}: {line['value']:.3f} [{line['low']:.3f}, {line['high']:.3f}]")
     publish(PUBLISHED / "tuning", {"results": results(rows)}, {"minutes": minutes}, [PROGRAMS])
 
 

@@ -29,12 +29,18 @@ def main(
     functions have changed since they were tuned, they are compiled as usual, and a line of the build says so. All other
     files take a few hundredths of a second more.
 
-    Examples:
+    Example, in an empty folder:
 
     \b
-    CC="$(learned-schedulers cc --print)" make
-    CC="$(learned-schedulers cc --print gcc)" CXX="$(learned-schedulers cc --print g++)" cmake -B build
-    CC="$(learned-schedulers cc --print clang-19)" ./configure
+    echo 'int main(void) { return 0; }' > program.c
+    echo '# learned-schedulers tune, format 1' > tuned.orders  # as tune writes it, with a line for each function
+    make program CC="$(learned-schedulers cc --print)"
+
+    Other calls:
+
+    \b
+    learned-schedulers cc --print clang-19
+    learned-schedulers cc --print g++ --orders elsewhere/tuned.orders
 
     Exit code 1: there is no tuned.orders, no such compiler, or no clang.
     """
@@ -44,8 +50,7 @@ def main(
     if not print_path:
         raise ValueError('cc: call it as CC="$(learned-schedulers cc --print)" make')
     if orders is None:
-        here = Path.cwd()
-        places = [folder / tuned_orders.NAME for folder in (here, *here.parents)]
+        places = [folder / tuned_orders.NAME for folder in (Path.cwd(), *Path.cwd().parents)]
         orders = next((place for place in places if place.is_file()), None)
         if orders is None:
             raise ValueError(f"no {tuned_orders.NAME} here or in a folder above; learned-schedulers tune makes it")

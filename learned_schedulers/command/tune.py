@@ -58,12 +58,20 @@ def main(
     them, with your rights. Left alone, and said: files that clang does not compile, link-time optimisation, assembly,
     and functions with any number of arguments or with memory of their own that GCC's version writes.
 
-    Example, in the sources of nettle 3.8.1:
+    Example, in an empty folder:
 
     \b
-    ./configure --disable-assembler --disable-shared
+    echo 'long f(long *p, long n) { long a = p[0] * 3 + n, b = p[1] ^ a; return a * b + p[2] + b / 7; }' > f.c
+    echo 'long f(long *, long); int main(void) { long p[3] = {1, 2, 3}, s = 0;' > program.c
+    echo 'for (int i = 0; i < 90000000; i++) s += f(p, s); return s == 1; }' >> program.c
+    echo 'program: program.o f.o' > Makefile
+    learned-schedulers tune --build make --bench ./program --minutes 0.1
+
+    Other calls:
+
+    \b
     learned-schedulers tune --build "make -j2" --bench "./examples/nettle-benchmark sha3_256" --test "make check"
-    CC="$(learned-schedulers cc --print)" make
+    learned-schedulers tune --build "ninja -C build" --bench "build/bench" --function f --report page.html
 
     Exit code 1: the build or the benchmark fails; then nothing is kept.
     """
@@ -92,8 +100,8 @@ def main(
         def say(text: str) -> None:
             tqdm.write(text, file=sys.stderr)
 
-        def progress(step: str, done: int, ratio: float) -> None:
-            bar.set_description_str(f"{step}: {done:,} {'pairs' if step == 'confirm' else 'versions'}, {ratio:.3f}")
+        def progress(step: str, count: int, ratio: float) -> None:
+            bar.set_description_str(f"{step}: {count:,} {'pairs' if step == 'confirm' else 'versions'}, {ratio:.3f}")
 
         campaign.say, campaign.progress = say, progress
         try:

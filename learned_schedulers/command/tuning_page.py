@@ -26,7 +26,7 @@ def page(outcome: Outcome, settings: Settings) -> str:
         _table(
             ["share", "function", "file", "its time over that of LLVM's default", "by"],
             [
-                (f"{hot.share:.1%}", hot.symbol, hot.file, *_result(outcome.found.get(hot.symbol), hot.reason))
+                (f"{hot.share:.1%}", hot.symbol, hot.file, *_result(outcome.searches.get(hot.symbol), hot.reason))
                 for hot in sorted(outcome.hot, key=lambda each: -each.share)
             ],
         ),
@@ -34,14 +34,14 @@ def page(outcome: Outcome, settings: Settings) -> str:
     if outcome.ways:
         rows = [(way, f"{ratio:.3f} [{low:.3f}, {high:.3f}]") for way, (ratio, low, high) in outcome.ways.items()]
         parts += ["<h2>Whole builds, to choose one</h2>", _table(["build", "time over the default build's"], rows)]
-    for symbol, found in outcome.found.items():
-        versions = [(str(each.choice), f"{each.ratio:.4f}") for each in found.best]
+    for symbol, search in outcome.searches.items():
+        versions = [(str(each.choice), f"{each.ratio:.4f}") for each in search.best]
         parts += [
             f"<h2>{escape(symbol)}</h2>",
-            f"<p>{found.judged:,} versions were judged in the program. The best ones, judged again in one run, in "
-            f"which LLVM's default was {found.control:.4f} from itself:</p>",
+            f"<p>{search.judged:,} versions were judged in the program. The best ones, judged again in one run, in "
+            f"which LLVM's default was {search.control:.4f} from itself:</p>",
             _table(["version", "time over LLVM's default"], versions),
-            _curve(found),
+            _curve(search),
         ]
     if outcome.reasons:
         items = "".join(f"<li>{escape(reason)}</li>" for reason in outcome.reasons)
@@ -49,10 +49,10 @@ def page(outcome: Outcome, settings: Settings) -> str:
     return document(f"Tuning of {escape(settings.bench.work.name)}", parts)
 
 
-def _result(found: Found | None, reason: str) -> tuple[str, str]:
-    if found is None or not found.best:
+def _result(search: Found | None, reason: str) -> tuple[str, str]:
+    if search is None or not search.best:
         return "", f"left alone: {reason}" if reason else "not searched"
-    return f"{found.best[0].ratio:.3f}", str(found.best[0].choice)
+    return f"{search.best[0].ratio:.3f}", str(search.best[0].choice)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -61,11 +61,11 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "<table>\n" + "\n".join(f"<tr>{line}</tr>" for line in lines) + "\n</table>"
 
 
-def _curve(found: Found) -> str:
+def _curve(search: Found) -> str:
     """The best version so far over the seconds of the search."""
-    if len(found.progress) < 2:
+    if len(search.progress) < 2:
         return ""
-    end, least = found.progress[-1][0], min(best for _, best in found.progress)
+    end, least = search.progress[-1][0], min(best for _, best in search.progress)
     low = least - 0.1 * max(1 - least, 0.01)
 
     def place(seconds: float, ratio: float) -> tuple[float, float]:
@@ -73,7 +73,7 @@ def _curve(found: Found) -> str:
         return x, 10 + (_HEIGHT - _BELOW - 10) * (1 - ratio) / (1 - low)
 
     points, last = [], 1.0
-    for seconds, best in [(0.0, 1.0), *found.progress]:
+    for seconds, best in [(0.0, 1.0), *search.progress]:
         points += [place(seconds, last), place(seconds, best)]
         last = best
     labels = [

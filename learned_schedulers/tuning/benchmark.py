@@ -86,8 +86,8 @@ class Benchmark(NamedTuple):
                 f"--bench {self.command!r} ended with exit code {ended.returncode}: {ended.stdout[-_WORDS:]}"
             )
         used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        found = tuple(rates(ended.stdout) if self.rate is None else _by(self.rate, ended.stdout))
-        return Run(float(np.exp(-np.mean(np.log(found)))) if found else max(used, 1e-3), seconds, found)
+        numbers = tuple(rates(ended.stdout) if self.rate is None else _by(self.rate, ended.stdout))
+        return Run(float(np.exp(-np.mean(np.log(numbers)))) if numbers else max(used, 1e-3), seconds, numbers)
 
     def run_until(self, enough: Callable[[], bool], environment: dict[str, str]) -> None:
         """Run it, again and again, until it has done enough; then it is ended with all that it began.
@@ -116,19 +116,19 @@ class Benchmark(NamedTuple):
 
 def _by(pattern: str, text: str) -> list[float]:
     try:
-        found = [float(match[1]) for match in re.finditer(pattern, text, re.MULTILINE)]
+        numbers = [float(match[1]) for match in re.finditer(pattern, text, re.MULTILINE)]
     except (re.error, IndexError, ValueError, TypeError) as error:
         raise BenchmarkError(f"--rate {pattern!r}: {error}; it needs one group ( ) around a number") from error
-    if not found or min(found) <= 0:
+    if not numbers or min(numbers) <= 0:
         raise BenchmarkError(
             f"--rate {pattern!r}: the benchmark prints no such number; its last words: {text[-_WORDS:]}"
         )
-    return found
+    return numbers
 
 
 def rates(text: str) -> list[float]:
     """The rates in what a benchmark printed: numbers before a unit of rate in a line, or in its column below."""
-    found: list[float] = []
+    printed: list[float] = []
     columns: list[tuple[int, int]] = []
     for line in text.expandtabs().splitlines():
         units = [*_RATE.finditer(line)]
@@ -138,21 +138,21 @@ def rates(text: str) -> list[float]:
         if units:
             behind = [_BEHIND.match(line, unit.end()) for unit in units]
             if any(behind):
-                found += [float(match[1]) for match in behind if match]
+                printed += [float(match[1]) for match in behind if match]
                 continue
             before = [[value for (_, end), value in numbers if end <= unit.start()] for unit in units]
             before = [values for values in before if values]
-            found += [values[-1] for values in before]
+            printed += [values[-1] for values in before]
             if not before and not numbers:
                 columns = [unit.span() for unit in units]
         elif columns:
             in_column = [
                 value for column in columns for (begin, end), value in numbers if begin < column[1] and end > column[0]
             ]
-            found += in_column
+            printed += in_column
             if not line.strip():
                 columns = []
-    return [rate for rate in found if rate > 0]
+    return [rate for rate in printed if rate > 0]
 
 
 def ratio(first: Sequence[float], second: Sequence[float]) -> tuple[float, float, float]:

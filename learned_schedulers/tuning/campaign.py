@@ -69,18 +69,18 @@ class Campaign:
 
     def _keep(self, path: Path) -> None:
         middle, low, high = self.outcome.ratio
-        told = (
+        result = (
             f"{middle:.3f} [{low:.3f}, {high:.3f}] of the default build's time, {self._settings.pairs} alternated pairs"
         )
         if not self.outcome.tuned:
             self.end()
-            reason = told if low < high else "no function could be searched"
+            reason = result if low < high else "no function could be searched"
             if self.outcome.tests:
-                reason = f"{told}, but {self.outcome.tests}"
+                reason = f"{result}, but {self.outcome.tests}"
             self.say(f"nothing is kept: {reason}; the build is as it was")
             return
-        tuned_orders.write(path, self.outcome.tuned, {"benchmark": self._settings.bench.command, "result": told})
-        self.say(f"1.00 -> {told}{'; ' * bool(self.outcome.tests)}{self.outcome.tests}")
+        tuned_orders.write(path, self.outcome.tuned, {"benchmark": self._settings.bench.command, "result": result})
+        self.say(f"1.00 -> {result}{'; ' * bool(self.outcome.tests)}{self.outcome.tests}")
 
     def end(self) -> None:
         """Leave the project as its own compilers build it."""
@@ -103,12 +103,12 @@ class Campaign:
         if runs[0].rates:
             self.outcome.measure = f"the {len(runs[0].rates)} rates that it prints"
         spread = float(times.std(ddof=1) / times.mean())
-        told = 2 * spread * (2 / self._settings.pairs) ** 0.5
+        difference = 2 * spread * (2 / self._settings.pairs) ** 0.5
         self.say(
             f"benchmark: {np.mean([run.seconds for run in runs]):.1f} s a run; measured by {self.outcome.measure}; "
-            f"{self._settings.pairs} pairs of runs tell differences of {told:.1%}"
+            f"{self._settings.pairs} pairs of runs tell differences of {difference:.1%}"
         )
-        if told > _STEADY:
+        if difference > _STEADY:
             self.say(
                 "  it is unsteady: gains below this will not be seen; leave the computer alone, or let the benchmark "
                 "do more"
@@ -128,9 +128,9 @@ class Campaign:
         if names := self._settings.functions:
             return dict.fromkeys(names, 1 / len(names))
         shares = hot_functions.shares(self._settings.bench.command, self._work, self._state)
-        known = self._places()
-        own = sum(share for symbol, share in shares.items() if symbol.split(".")[0] in known)
-        return {symbol: share / own if symbol.split(".")[0] in known else share for symbol, share in shares.items()}
+        places = self._places()
+        total = sum(share for symbol, share in shares.items() if symbol.split(".")[0] in places)
+        return {symbol: share / total if symbol.split(".")[0] in places else share for symbol, share in shares.items()}
 
     def _places(self) -> dict[str, list[Object]]:
         """The objects that define a symbol."""
@@ -197,7 +197,7 @@ class Campaign:
             dispatchers: dict[str, bytes] = {}
             for symbol in [each for each, share in shares.items() if share >= SHARE and each in file.functions]:
                 try:
-                    ready, reasons = versions(file, symbol, emitters, self._known(file, symbol))
+                    ready, reasons = versions(file, symbol, emitters, self._earlier(file, symbol))
                     names = file.externals(symbol, list(ready.values()))
                     site = Site(f"site{len(sites)}", len(sites), symbol, tuple(names))
                     dispatchers[symbol] = file.dispatched(symbol, names, site.name, emitters["default"])
@@ -236,25 +236,25 @@ class Campaign:
             seconds = (ends - time.monotonic()) * share / waiting
             waiting -= share
             try:
-                found = search.run(ready, learned, seconds)
+                search_outcome = search.run(ready, learned, seconds)
             except (*_UNFIT, BenchmarkError) as error:
                 self.outcome.reasons.append(f"{site.function}: {error}")
                 continue
-            self.outcome.found[site.function] = found
-            self.outcome.reasons += [f"{site.function}: {reason}" for reason in found.reasons]
-            self._remember(file, site.function, found)
-            best = found.best[0]
+            self.outcome.searches[site.function] = search_outcome
+            self.outcome.reasons += [f"{site.function}: {reason}" for reason in search_outcome.reasons]
+            self._remember(file, site.function, search_outcome)
+            best = search_outcome.best[0]
             self.say(
                 f"  {site.function}: 1.00 -> {best.ratio:.3f} of LLVM's time by {best.choice} "
-                f"({found.judged:,} versions; equal code differs by {found.control:.3f})"
+                f"({search_outcome.judged:,} versions; equal code differs by {search_outcome.control:.3f})"
             )
 
-    def _known_path(self, file: HotFile, symbol: str) -> Path:
-        return self._state / "found" / f"{file.fingerprint(symbol)}.json"
+    def _earlier_path(self, file: HotFile, symbol: str) -> Path:
+        return self._state / "search_outcome" / f"{file.fingerprint(symbol)}.json"
 
-    def _known(self, file: HotFile, symbol: str) -> list[Choice]:
+    def _earlier(self, file: HotFile, symbol: str) -> list[Choice]:
         """The best versions of an earlier search."""
-        path = self._known_path(file, symbol)
+        path = self._earlier_path(file, symbol)
         if not path.exists():
             return []
         return [
@@ -262,19 +262,19 @@ class Campaign:
             for how, orders in json.loads(path.read_text())
         ]
 
-    def _remember(self, file: HotFile, symbol: str, found: Found) -> None:
-        path = self._known_path(file, symbol)
+    def _remember(self, file: HotFile, symbol: str, search_outcome: Found) -> None:
+        path = self._earlier_path(file, symbol)
         path.parent.mkdir(exist_ok=True)
-        path.write_text(json.dumps([each.choice for each in found.best]))
+        path.write_text(json.dumps([each.choice for each in search_outcome.best]))
 
     def _chosen(self) -> Chosen:
         """For each file, the versions that are faster than LLVM's default by more than equal code differs."""
         chosen: Chosen = {}
         for output, file in self._files.items():
-            for symbol, found in self.outcome.found.items():
-                if symbol in file.functions and found.best:
-                    best = found.best[0]
-                    faster = best.ratio < 1 - max(EQUAL, found.control)
+            for symbol, search_outcome in self.outcome.searches.items():
+                if symbol in file.functions and search_outcome.best:
+                    best = search_outcome.best[0]
+                    faster = best.ratio < 1 - max(EQUAL, search_outcome.control)
                     chosen.setdefault(output, {})[symbol] = (
                         (best.choice, best.ratio) if faster else (Choice(DEFAULT), 1.0)
                     )

@@ -68,15 +68,15 @@ class Rest(NamedTuple):
     local: tuple[str, ...]  # names with @ that only this file may see, once all is joined
 
 
-def without(text: str, taken: Sequence[str]) -> Rest:
-    """The module without the functions `taken`, names with @, and with all that they reach for the linker to see.
+def without(text: str, removed: Sequence[str]) -> Rest:
+    """The module without the functions `removed`, names with @, and with all that they reach for the linker to see.
 
     Raises NotDispatchable if one is known by other names, or reaches what has none.
     """
     parts = Parts(text)
-    names = {name for function in taken for name in _GLOBAL.findall(parts.alone(function))}
+    names = {name for function in removed for name in _GLOBAL.findall(parts.alone(function))}
     for alias in _ALIAS.findall(text):
-        if also := {*_GLOBAL.findall(alias)[1:]} & {*taken}:
+        if also := {*_GLOBAL.findall(alias)[1:]} & {*removed}:
             raise NotDispatchable(f"{min(also)} has another name, too")
     local: list[str] = []
     lines: list[str] = []
@@ -89,7 +89,7 @@ def without(text: str, taken: Sequence[str]) -> Rest:
             continue
         if line.startswith("define "):
             head = line.partition(f"{at}(")[0]
-            if at in taken:
+            if at in removed:
                 for inside in waiting:
                     if inside == "}":
                         break

@@ -27,7 +27,7 @@ class Confirmation:
         """files: by their outputs."""
         self._build, self._files, self._settings, self._emitters = build, files, settings, emitters
         self._work = settings.bench.work
-        self.progress: Callable[[str, int, float], None] = lambda step, done, ratio: None
+        self.progress: Callable[[str, int, float], None] = lambda step, count, ratio: None
 
     def run(self, chosen: Chosen, outcome: Outcome, store: Path) -> None:
         """Find what helps in the final program, and leave that in the tree; the outcome says what it is.
@@ -146,16 +146,16 @@ class Confirmation:
         rest = {(output, symbol) for output, by_symbol in chosen.items() for symbol in by_symbol}
         culprits: set[tuple[Path, str]] = set()
 
-        def taken(names: Iterable[tuple[Path, str]]) -> Chosen:
-            wanted = {*names}
+        def among(names: Iterable[tuple[Path, str]]) -> Chosen:
+            included = {*names}
             some = {
-                output: {symbol: each for symbol, each in by_symbol.items() if (output, symbol) in wanted}
+                output: {symbol: each for symbol, each in by_symbol.items() if (output, symbol) in included}
                 for output, by_symbol in chosen.items()
             }
             return {output: by_symbol for output, by_symbol in some.items() if by_symbol}
 
         def fails(names: Sequence[tuple[Path, str]]) -> bool:
-            self._build.put(self._contents(taken(names)))
+            self._build.put(self._contents(among(names)))
             return not self._passes()
 
         while rest - culprits and fails(sorted(rest - culprits)):
@@ -166,7 +166,7 @@ class Confirmation:
             culprits |= {*suspects}
         names = ", ".join(symbol for _, symbol in sorted(culprits))
         outcome.tests = f"tests pass without {names}, which made them fail and is left out"
-        return taken(rest - culprits)
+        return among(rest - culprits)
 
     def _passes(self) -> bool:
         assert self._settings.test is not None

@@ -104,7 +104,7 @@ class HotFile:
     def by_compiler(self, kind: str, apart: bool = True) -> bytes:
         """The file's object by GCC or clang with the user's options. Raises NotSeparable with its first error.
 
-        apart: so that functions can be taken out of it.
+        apart: so that functions can be removed out of it.
         """
         if (kind, apart) not in self._by_compiler:
             self._by_compiler[kind, apart] = self._compiled(kind, apart)
@@ -130,8 +130,8 @@ class HotFile:
 
         Raises LlvmError, NotSeparable or NotDispatchable.
         """
-        taken = [self.functions[symbol].at for symbol in versions]
-        rest = candidates.without(self.text, taken)
+        removed = [self.functions[symbol].at for symbol in versions]
+        rest = candidates.without(self.text, removed)
         content = emitter.object_file(rest.text, self.name)
         return joined(content, list(versions.values()), map(candidates.symbol, rest.local), offset)
 
@@ -139,8 +139,8 @@ class HotFile:
         """The version of a function that is a dispatcher. Raises LlvmError or NotDispatchable."""
         function = self.functions[symbol]
         text = self.alone(symbol)
-        known = {*candidates.mentioned(text)}
-        text += "".join(f"declare void {name}()\n" for name in externals if name not in known)
+        mentioned = {*candidates.mentioned(text)}
+        text += "".join(f"declare void {name}()\n" for name in externals if name not in mentioned)
         return emitter.object_file(with_dispatcher(text, function.at, externals, site), self.name)
 
     def externals(self, symbol: str, versions: Sequence[bytes]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Objects by binutils: one function taken out of an object, and functions joined with the rest of their file."""
+"""Objects by binutils: one function alone out of an object, and functions joined with the rest of their file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WRITABLE, _FIXED = 0x1, (".data.rel.ro", ".init_array", ".eh_frame")
 
 
 class NotSeparable(ValueError):
-    """An object cannot be taken apart or joined; the message says why."""
+    """An object cannot be alone apart or joined; the message says why."""
 
 
 def function_of(content: bytes, symbol: str) -> bytes:
@@ -34,12 +34,12 @@ def function_of(content: bytes, symbol: str) -> bytes:
         _run(folder, "ld", "-r", "--gc-sections", "-u", symbol, "-e", symbol, "one.o", "-o", "two.o")
         _run(folder, "objcopy", f"--keep-global-symbol={symbol}", "two.o", "three.o")
         _merged(folder, "three.o")
-        taken = (folder / "out.o").read_bytes()
-    layout = layout_of(opened(taken), len(taken))
+        alone = (folder / "out.o").read_bytes()
+    layout = layout_of(opened(alone), len(alone))
     for section in layout.sections:
         if section["sh_flags"] & _WRITABLE and section["sh_size"] and not section.name.startswith(_FIXED):
             raise NotSeparable("it has memory of its own that it writes")
-    return taken
+    return alone
 
 
 def joined(rest: bytes, functions: Sequence[bytes], local: Iterable[str], offset: int = 0) -> bytes:
@@ -62,12 +62,12 @@ def joined(rest: bytes, functions: Sequence[bytes], local: Iterable[str], offset
 
 def symbols(file: Path) -> Mapping[str, set[str]]:
     """Symbols that an object defines, local ones too, and those that it needs: `defined` and `needed`."""
-    found: dict[str, set[str]] = {"defined": set(), "needed": set()}
+    by_kind: dict[str, set[str]] = {"defined": set(), "needed": set()}
     listed = subprocess.run(["nm", "-P", str(file)], capture_output=True, text=True, errors="replace", check=False)
     for line in listed.stdout.splitlines():
         name, kind = line.split(" ")[:2]
-        found["needed" if kind in "Uvw" else "defined"].add(name)
-    return found
+        by_kind["needed" if kind in "Uvw" else "defined"].add(name)
+    return by_kind
 
 
 def needs(content: bytes) -> set[str]:

@@ -49,23 +49,23 @@ class Found(NamedTuple):
 
 
 def versions(
-    file: HotFile, symbol: str, emitters: Emitters, known: Sequence[Choice]
+    file: HotFile, symbol: str, emitters: Emitters, earlier: Sequence[Choice]
 ) -> tuple[dict[Choice, bytes], list[str]]:
     """Versions of a function that need no search, LLVM's default first, and those of an earlier search.
 
-    The second result says which could not be made. Equal objects stand once. Raises LlvmError without the default.
+    The second result says which could not be compiled. Equal objects stand once. Raises LlvmError without the default.
     """
-    found = {Choice(DEFAULT): file.version(symbol, Choice(DEFAULT), emitters)}
+    by_choice = {Choice(DEFAULT): file.version(symbol, Choice(DEFAULT), emitters)}
     reasons: list[str] = []
-    for choice in [*(Choice(how) for how in (*LLVM, "gcc", "clang")), *known]:
+    for choice in [*(Choice(how) for how in (*LLVM, "gcc", "clang")), *earlier]:
         try:
             content = file.version(symbol, choice, emitters)
         except (LlvmError, NotSeparable, ValueError) as error:
             reasons.append(f"{choice}: {error}")
             continue
-        if content not in found.values():
-            found[choice] = content
-    return found, reasons
+        if content not in by_choice.values():
+            by_choice[choice] = content
+    return by_choice, reasons
 
 
 class Search:
@@ -150,8 +150,8 @@ class Search:
                 choices = [Choice(how, tuple(sorted([*rest, (index, tuple(order.tolist()))]))) for order in orders]
                 texts = [self._file.ordered(self._site.function, choice) for choice in choices]
                 objects = self._emitters.all(how.partition(" ")[2], texts, self._file.name)
-                made = {choice: each for choice, each in zip(choices, objects, strict=True) if each is not None}
-                self._note(made, self._values(list(made.values()), _BURSTS, default))
+                compiled = {choice: each for choice, each in zip(choices, objects, strict=True) if each is not None}
+                self._note(compiled, self._values(list(compiled.values()), _BURSTS, default))
                 return np.array([self._ratios.get(choice, np.inf) for choice in choices])
 
             if time.monotonic() < block_ends:

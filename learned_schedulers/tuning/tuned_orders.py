@@ -14,7 +14,7 @@ from learned_schedulers.files import replacing
 from learned_schedulers.tuning.hot_file import Choice
 
 NAME = "tuned.orders"
-_HEAD = "# learned-schedulers tune: how hot functions are compiled; learned-schedulers cc applies it. Format"
+_HEAD = "# learned-schedulers tune, format"
 _VERSION = 1
 
 

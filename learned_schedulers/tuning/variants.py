@@ -36,10 +36,10 @@ class Variants:
     def turn_to(self, name: str) -> None:
         """Put the files of a build in their places, each at once."""
         for path in self._names[name]:
-            kept, target = self._store / name / path, self._tree / path
-            if _stamp(kept)[:2] != self._before.get(path, (0, 0, 0))[:2]:
+            copy, target = self._store / name / path, self._tree / path
+            if _stamp(copy)[:2] != self._before.get(path, (0, 0, 0))[:2]:
                 temporary = target.with_name(f".{target.name}.learned_schedulers")
-                shutil.copy2(kept, temporary)
+                shutil.copy2(copy, temporary)
                 os.replace(temporary, target)
                 self._before[path] = _stamp(target)
 

@@ -21,7 +21,7 @@ BENCH_SLOPE = """Hash:
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "numbers"),
     [
         (NETTLE, [345.7, 99.1]),
         (BENCH_SLOPE, [554.9]),
@@ -35,8 +35,8 @@ BENCH_SLOPE = """Hash:
         ("3 tests in 2 s, 5 bytes", []),
     ],
 )
-def test_rates_have_units(text: str, found: list[float]) -> None:
-    assert rates(text) == found
+def test_rates_have_units(text: str, numbers: list[float]) -> None:
+    assert rates(text) == numbers
 
 
 def test_ratios_are_those_of_student() -> None:

@@ -1,4 +1,4 @@
-"""Orders that are found in the running program are legal, and the program computes the same by them."""
+"""Orders that are outcome in the running program are legal, and the program computes the same by them."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def test_orders_are_legal_and_the_program_is_the_same(tmp_path: Path) -> None:
         judge = Judge(Benchmark(str(tmp_path / "program"), tmp_path), tmp_path / "judge")
         site = Site("crowded", 0, "crowded", tuple(names))
         learned = partial(learned_search.search, weights=learned_search.read())
-        found = Search(file, site, judge, emitters, np.random.default_rng(0)).run(ready, learned, 10)
-        assert found.judged > 40 and 0 < found.best[0].ratio <= 1.1 and 0 <= found.control < 1
-        of_orders = [each.choice for each in found.best if each.choice.orders]
+        outcome = Search(file, site, judge, emitters, np.random.default_rng(0)).run(ready, learned, 10)
+        assert outcome.judged > 40 and 0 < outcome.best[0].ratio <= 1.1 and 0 <= outcome.control < 1
+        of_orders = [each.choice for each in outcome.best if each.choice.orders]
         assert of_orders
         for choice in of_orders:
             file.prove("crowded", choice)

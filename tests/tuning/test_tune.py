@@ -36,8 +36,12 @@ def test_a_project_is_tuned_and_built_again_to_the_same_bytes(work: Path) -> Non
     before = output(work)
     make("clean")
     sources = {path.name: path.read_bytes() for path in work.iterdir()}
-    told = called(*TUNE, "--test", './program | grep -q "8000000$"', "--report", "page.html").output
-    assert "memcpy" in told and "its source is not part of this build" in told and "tests pass" in told
+    words_of_it = called(*TUNE, "--test", './program | grep -q "8000000$"', "--report", "page.html").output
+    assert (
+        "memcpy" in words_of_it
+        and "its source is not part of this build" in words_of_it
+        and "tests pass" in words_of_it
+    )
     assert output(work) == before
     assert sources == {name: (work / name).read_bytes() for name in sources}
     tuned = tuned_orders.read(work / tuned_orders.NAME)
@@ -60,8 +64,8 @@ def test_what_makes_the_tests_fail_is_named_and_left_out(work: Path) -> None:
     before = output(work)
     make("clean")
     names = ("--function", "mix", "--function", "other")  # where perf may not run
-    told = called(*TUNE, *names, "--test", f"./program | grep -q '{before.split()[0]}'").output
-    assert "tests pass without other, which made them fail and is left out" in told, told
+    words_of_it = called(*TUNE, *names, "--test", f"./program | grep -q '{before.split()[0]}'").output
+    assert "tests pass without other, which made them fail and is left out" in words_of_it, words_of_it
     assert [each.function for each in tuned_orders.read(work / tuned_orders.NAME)] == ["mix"]
     assert output(work) == before
 
@@ -74,8 +78,8 @@ def test_an_order_that_is_not_legal_is_not_applied(work: Path) -> None:
     reversed_order = Choice("llvm default", ((0, tuple(reversed(range(size)))),))
     tuned_orders.write(path, [each._replace(choice=reversed_order) for each in tuned if each.function == "mix"], {})
     make("clean")
-    told = make(f"CC={called('cc', '--print', 'gcc').stdout.strip()}")
-    assert "hot.c is compiled as usual" in told
+    words_of_it = make(f"CC={called('cc', '--print', 'gcc').stdout.strip()}")
+    assert "hot.c is compiled as usual" in words_of_it
     assert len([*(work.parent / "cache").rglob("found/*.json")]) == 2
     assert "1.00 -> " in called(*TUNE).output  # it begins with what was found
 
@@ -94,8 +98,8 @@ def test_an_order_that_is_not_legal_is_not_applied(work: Path) -> None:
     ],
 )
 def test_bad_input_is_said_before_the_search(work: Path, words: list[str], reason: str) -> None:
-    given = dict(zip(TUNE[1::2], TUNE[2::2], strict=True)) | dict(zip(words[::2], words[1::2], strict=True))
-    result = CliRunner().invoke(app, ["tune", *(word for pair in given.items() for word in pair)])
+    options = dict(zip(TUNE[1::2], TUNE[2::2], strict=True)) | dict(zip(words[::2], words[1::2], strict=True))
+    result = CliRunner().invoke(app, ["tune", *(word for pair in options.items() for word in pair)])
     assert result.exit_code == 1 and reason in result.stderr
     assert not (work / tuned_orders.NAME).exists()
 

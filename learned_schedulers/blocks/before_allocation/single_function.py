@@ -183,10 +183,12 @@ class SingleFunction:
 
 def single_function(module: Module, function: Function, emitter: Emitter, standing: Counts) -> SingleFunction:
     """A function with a module of its own. standing: its counts, as it compiles in its module."""
-    found = movable(module, function)
+    of_function = movable(module, function)
     text = _text(module, function, emitter, standing)
-    reasons = found.reasons if text else (*found.reasons, "LLVM does not compile it twice to the same counts")
-    return replace(found, text=text, reasons=reasons)
+    reasons = (
+        of_function.reasons if text else (*of_function.reasons, "LLVM does not compile it twice to the same counts")
+    )
+    return replace(of_function, text=text, reasons=reasons)
 
 
 def movable(module: Module, function: Function) -> SingleFunction:
