@@ -30,7 +30,7 @@ def function_of(content: bytes, symbol: str) -> bytes:
         (folder / "in.o").write_bytes(content)
         if symbol not in symbols(folder / "in.o")["defined"]:
             raise NotSeparable("it is inlined wherever it is called")
-        _run(folder, "objcopy", "-g", f"--globalize-symbol={symbol}", "in.o", "one.o")
+        _run(folder, "objcopy", "-gR", ".llvm*", f"--globalize-symbol={symbol}", "in.o", "one.o")
         _run(folder, "ld", "-r", "--gc-sections", "-u", symbol, "-e", symbol, "one.o", "-o", "two.o")
         _run(folder, "objcopy", f"--keep-global-symbol={symbol}", "two.o", "three.o")
         _merged(folder, "three.o")

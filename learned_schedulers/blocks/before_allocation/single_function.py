@@ -83,8 +83,16 @@ class Parts:
         ordered = sorted(
             texts.values(), key=lambda text: text.startswith("define ")
         )  # data name labels of later functions
-        body = "\n".join([*self._heads, *ordered, *self._flags])
+        body = "\n".join([*self._heads, *ordered, *self._flags_without_functions()])
         return f"{body}\n{self._nodes(body)}\n"
+
+    def _flags_without_functions(self) -> list[str]:
+        """The module's flags but for those that name functions: how often each calls another one, by a profile."""
+        lines = []
+        for line in self._flags:
+            nodes = [node for node in _NODE.findall(line) if '!"CG Profile"' not in self._metadata.get(node, "")]
+            lines.append(f"!llvm.module.flags = !{{{', '.join(nodes)}}}")
+        return lines
 
     def _nodes(self, text: str) -> str:
         """The metadata that a text reaches."""
