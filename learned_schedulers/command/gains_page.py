@@ -13,6 +13,7 @@ from learned_schedulers.blocks.read.assembly import AssemblyError, gas, intel
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 80rem; margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; } td, th { padding: .1rem .6rem; text-align: left; }
+svg text { font: 12px system-ui, sans-serif; fill: currentColor; } polyline { fill: none; stroke: currentColor; }
 td.code, pre { font: 13px/1.35 ui-monospace, "DejaVu Sans Mono", monospace; }
 pre { overflow-x: auto; margin: .3rem 0; } .pair { display: flex; flex-wrap: wrap; gap: 0 2rem; }
 .pair > div { min-width: 0; } .number { text-align: right; opacity: .6; } .moved { font-weight: bold; }
@@ -42,15 +43,20 @@ def page(setting: Setting, gains: Gains) -> str:
     """The page. Raises LlvmMcaError if llvm-mca is installed and cannot be used."""
     binary = llvm_mca.find()
     title = f"What new orders gain in {escape(setting.file)} on {setting.target}"
-    parts = [
+    parts = [_summary(setting, gains)]
+    if gains.best:
+        parts += [_KEY if binary else _NO_TIMELINE, *(_section(gain, setting.target, binary) for gain in gains.best)]
+    return document(title, parts)
+
+
+def document(title: str, parts: Sequence[str]) -> str:
+    """A page of parts in HTML, which needs no further file. title: in HTML."""
+    head = [
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
         f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>",
-        _summary(setting, gains),
     ]
-    if gains.best:
-        parts += [_KEY if binary else _NO_TIMELINE, *(_section(gain, setting.target, binary) for gain in gains.best)]
-    return "\n".join([*parts, "</body>\n</html>\n"])
+    return "\n".join([*head, *parts, "</body>\n</html>\n"])
 
 
 def _summary(setting: Setting, gains: Gains) -> str:

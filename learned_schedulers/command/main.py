@@ -18,6 +18,8 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 from learned_schedulers.command.explained import explained
 
 VERBS = (
+    "tune",
+    "cc",
     "blocks",
     "order",
     "check",

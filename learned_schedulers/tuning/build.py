@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from learned_schedulers.tuning import wrapper
 from learned_schedulers.tuning.command_line import is_compiler
+from learned_schedulers.tuning.hot_file import Call
 
 _TAIL = 2000  # characters of a build's words that an error repeats
 
@@ -22,12 +24,28 @@ class BuildError(ValueError):
 
 
 class Compilers(NamedTuple):
-    """Commands: what the project is compiled by, and the clang that gives intermediate code."""
+    """Paths of the compilers that give versions of functions; gcc's are empty if it is not installed."""
 
-    c: str = "cc"
-    cpp: str = "c++"
-    clang: str = "clang"
-    clang_cpp: str = "clang++"
+    clang: str
+    clang_cpp: str
+    gcc: str
+    gcc_cpp: str
+
+    def of(self, language: str) -> dict[str, str]:
+        """Those of a language by their kinds."""
+        paths = (self.clang_cpp, self.gcc_cpp) if language == "c++" else (self.clang, self.gcc)
+        return {kind: path for kind, path in zip(("clang", "gcc"), paths, strict=True) if path}
+
+
+def compilers(clang: str | None = None) -> Compilers:
+    """The clang of this name, or the newest of the PATH. Raises BuildError if there is none."""
+    paths = {name: str(path) for name, path in _installed().items()}
+    numbered = sorted((int(name[6:]), name) for name in paths if re.fullmatch(r"clang-\d+", name))
+    for name in [clang] if clang else [*(name for _, name in reversed(numbered)), "clang"]:
+        cpp = re.sub(r"clang(?=(?:-\d+)?$)", "clang++", name)
+        if name in paths and cpp in paths:
+            return Compilers(paths[name], paths[cpp], paths.get("gcc", ""), paths.get("g++", ""))
+    raise BuildError(f"{clang or 'clang'} is not installed, with its C++; on Debian: apt-get install clang-19")
 
 
 class Object(NamedTuple):
@@ -37,29 +55,17 @@ class Object(NamedTuple):
     source: Path
     code: Path  # LLVM's intermediate code; it is not there if there is a reason
     reason: str  # why clang does not compile the file
+    call: Call  # how it was compiled
 
 
 class Build:
     """The build of a project, and what tuning keeps of it."""
 
-    def __init__(self, command: str, work: Path, state: Path, compilers: Compilers) -> None:
+    def __init__(self, command: str, work: Path, state: Path, of_versions: Compilers) -> None:
         """command: the user's, for a shell; work: where it is typed; state: a folder for what is kept."""
         self._command, self._work, self._state = command, work, state
-        for part in (wrapper.CODE, wrapper.OBJECTS):
-            (state / part).mkdir(parents=True, exist_ok=True)
-        (state / wrapper.COMPILERS).write_text(json.dumps([compilers.clang, compilers.clang_cpp]))
-        self._wrappers = state / "bin"
-        self._wrappers.mkdir(exist_ok=True)
-        words = shlex.join([sys.executable, "-SE", wrapper.__file__, str(state)])
-        for name, path in _installed().items():
-            script = self._wrappers / name
-            script.write_text(f'#!/bin/sh\nexec {words} {shlex.quote(str(path))} "$@"\n')
-            script.chmod(0o700)
-        self._environment = {
-            "CC": str(self._wrappers / compilers.c),
-            "CXX": str(self._wrappers / compilers.cpp),
-            "PATH": f"{self._wrappers}{os.pathsep}{os.environ['PATH']}",
-        }
+        self._compilers = of_versions
+        self._environment = scripts(state, "tune", of_versions)
 
     def run(self) -> None:
         """Run the user's command. Raises BuildError with its last words."""
@@ -96,9 +102,15 @@ class Build:
                 Path(record["source"]),
                 self._state / wrapper.CODE / f"{record['key']}.bc",
                 record["reason"],
+                self._call(record),
             )
             for record in records
         }
+
+    def _call(self, record: Mapping[str, Any]) -> Call:
+        """The user's compiler serves its kind, others the other one."""
+        kinds = self._compilers.of(record["language"]) | {record["compiler"]: record["command"][0]}
+        return Call(record["compiler"], record["folder"], tuple(record["command"]), kinds)
 
     def put(self, contents: Mapping[Path, bytes]) -> None:
         """Build again, with these objects in the place of the compiler's, and no others.
@@ -118,6 +130,24 @@ class Build:
             for stale in (output, output.with_suffix(".lo"), output.parent.parent / f"{output.stem}.lo"):
                 stale.unlink(missing_ok=True)
         self.run()
+
+
+def scripts(folder: Path, job: str, of_versions: Compilers, orders: Path | None = None) -> dict[str, str]:
+    """A folder of scripts in the place of all compilers of the PATH; the environment in which builds find them.
+
+    job: tune, or apply with the file of orders.
+    """
+    for part in (wrapper.CODE, wrapper.OBJECTS, wrapper.APPLIED, "bin"):
+        (folder / part).mkdir(parents=True, exist_ok=True)
+    settings: dict[str, str] = {**of_versions._asdict(), "orders": str(orders or "")}
+    (folder / wrapper.SETTINGS).write_text(json.dumps(settings))
+    words = shlex.join([sys.executable, "-SE", wrapper.__file__, job, str(folder)])
+    for name, compiler in _installed().items():
+        script = folder / "bin" / name
+        script.write_text(f'#!/bin/sh\nexec {words} {shlex.quote(str(compiler))} "$@"\n')
+        script.chmod(0o700)
+    path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    return {"CC": str(folder / "bin" / "cc"), "CXX": str(folder / "bin" / "c++"), "PATH": path}
 
 
 def _installed() -> dict[str, Path]:

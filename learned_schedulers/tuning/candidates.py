@@ -1,29 +1,51 @@
-"""A function of a module alone, as its candidates are compiled: its memory and other functions are the program's."""
+"""A hot function and the rest of its module apart: each compiles alone, and the linker joins them again.
+
+The function reaches the module's variables and functions by their names, as if they were another file's. Constants
+whose address does not matter are its own.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from learned_schedulers.blocks.before_allocation.single_function import Parts
-from learned_schedulers.tuning.dispatcher import IDENTIFIER
+from learned_schedulers.blocks.before_allocation.functions import functions
+from learned_schedulers.blocks.before_allocation.single_function import Parts, declared
+from learned_schedulers.tuning.dispatcher import IDENTIFIER, LINKAGE, NotDispatchable
 
 _VARIABLE = re.compile(rf"^(@{IDENTIFIER}) = ((?:[\w().]+ )*?)(global|constant) (?=.)", re.MULTILINE)
 _GLOBAL = re.compile(rf"@{IDENTIFIER}")
+_LOCAL = re.compile(r"\b(?:internal|private) ")
+_ALIAS = re.compile(rf"^@{IDENTIFIER} = .*\b(?:alias|ifunc) .*", re.MULTILINE)
+_NUMBERED = re.compile(r"@\d+$")
+# What a function's code depends on: groups of attributes, metadata, types and other globals.
+_REACHED = re.compile(rf"#\d+|!\d+|[%@]{IDENTIFIER}")
+_DEFINED = re.compile(
+    rf"^(?:attributes )?(#\d+|!\d+|[%@]{IDENTIFIER}) = (.*)$|^(?:define|declare) .*?(@{IDENTIFIER})\("
+)
 
 
 def alone(parts: Parts, function: str) -> str:
-    """The module of a function, its name with @, that reaches variables as the program does: directly, by their names.
-
-    Constants whose address does not matter are its own. A thread's variables stay as they are: images refuse them.
-    """
+    """The module of a function, its name with @, that reaches variables as the program does, by their names."""
     return _VARIABLE.sub(_reached, parts.alone(function))
 
 
 def _reached(variable: re.Match[str]) -> str:
     at, words, kind = variable.groups()
-    if "thread_local" in words or "external" in words or (kind == "constant" and "unnamed_addr" in words.split(" ")):
+    rest = [word for word in words.split() if word not in LINKAGE or word in ("hidden", "protected")]
+    if "external" in words.split():
         return variable[0]
-    return f"{at} = hidden {kind} "
+    if is_own(words, kind):
+        return f"{at} = internal {' '.join(word for word in rest if word not in ('hidden', 'protected'))} {kind} "
+    direct = ["dso_local"] * ("dso_local" in words.split())
+    return f"{at} = available_externally {' '.join([*direct, *rest])} {kind} "
+
+
+def is_own(words: str, kind: str) -> bool:
+    """Whether a variable is a constant whose address does not matter."""
+    return kind == "constant" and "unnamed_addr" in words.split() and "thread_local" not in words
 
 
 def externals(text: str, function: str) -> list[str]:
@@ -32,3 +54,91 @@ def externals(text: str, function: str) -> list[str]:
     if text.count(f"{function}(") < 2:  # its own definition
         named.remove(function)
     return sorted(name for name in named if not name.startswith("@llvm."))
+
+
+def mentioned(text: str) -> set[str]:
+    """The names with @ of all globals of a text."""
+    return {*_GLOBAL.findall(text)}
+
+
+class Rest(NamedTuple):
+    """A module without some of its functions."""
+
+    text: str  # with their declarations
+    local: tuple[str, ...]  # names with @ that only this file may see, once all is joined
+
+
+def without(text: str, removed: Sequence[str]) -> Rest:
+    """The module without the functions `removed`, names with @, and with all that they reach for the linker to see.
+
+    Raises NotDispatchable if one is known by other names, or reaches what has none.
+    """
+    parts = Parts(text)
+    names = {name for function in removed for name in _GLOBAL.findall(parts.alone(function))}
+    for alias in _ALIAS.findall(text):
+        if also := {*_GLOBAL.findall(alias)[1:]} & {*removed}:
+            raise NotDispatchable(f"{min(also)} has another name, too")
+    local: list[str] = []
+    lines: list[str] = []
+    waiting = iter(text.split("\n"))
+    for line in waiting:
+        opened = _DEFINED.match(line)
+        at = opened and (opened[3] or opened[1])
+        if not opened or not at or at not in names:
+            lines.append(line)
+            continue
+        if line.startswith("define "):
+            head = line.partition(f"{at}(")[0]
+            if at in removed:
+                for inside in waiting:
+                    if inside == "}":
+                        break
+                line = declared(line)
+            if _LOCAL.search(head):
+                local.append(at)
+                line = _LOCAL.sub("hidden ", line, count=1) if line.startswith("define ") else line
+        elif (
+            (variable := _VARIABLE.match(line)) and _LOCAL.search(variable[2]) and not is_own(variable[2], variable[3])
+        ):
+            if _NUMBERED.match(at):
+                raise NotDispatchable(f"it reaches {at}, which has no name for the linker")
+            local.append(at)
+            words = [word for word in variable[2].split() if word not in ("internal", "private", "dso_local")]
+            line = f"{at} = {' '.join(['hidden', *words])} {variable[3]} {line[variable.end() :]}"
+        lines.append(line)
+    return Rest("\n".join(lines), tuple(local))
+
+
+def symbol(at: str) -> str:
+    """The name of a global in an object, from its name with @."""
+    name = re.sub(r"\\([0-9A-Fa-f]{2})", lambda code: chr(int(code[1], 16)), at[1:].strip('"'))
+    return name.removeprefix("\x01")
+
+
+def fingerprint(text: str, function: str) -> str:
+    """A hash of a function and of all that its code depends on, from its module of `alone`.
+
+    Numbers of metadata and attributes, which change with other parts of the file, are given anew.
+    """
+    definitions: dict[str, str] = {}
+    for line in text.split("\n"):
+        if (match := _DEFINED.match(line)) and not line.startswith("define "):
+            definitions.setdefault(match[1] or match[3], match[2] or line)
+    [of_function] = [each for each in functions(text) if each.at == function]
+    lines = text.split("\n")
+    begin = lines.index(of_function.head)
+    waiting = ["\n".join(lines[begin : lines.index("}", begin)])]
+    numbers: dict[str, str] = {}
+    digest = hashlib.sha256()
+
+    def renamed(match: re.Match[str]) -> str:
+        name = match[0]
+        if name not in numbers:
+            numbers[name] = f"{name[0]}{len(numbers)}" if name[0] in "#!" else name
+            if name in definitions and name != function:
+                waiting.append(definitions[name])
+        return numbers[name]
+
+    while waiting:
+        digest.update(_REACHED.sub(renamed, waiting.pop(0)).encode() + b"\0")
+    return digest.hexdigest()[:24]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 IDENTIFIER = r'(?:"(?:[^"\\]|\\.)*"|[-\w$.]+)'
 _PARAMETER = re.compile(rf" ?%{IDENTIFIER}$")
-_LINKAGE = (
+LINKAGE = (
     *("private", "internal", "linkonce", "weak", "linkonce_odr", "weak_odr", "external", "available_externally"),
     *("dso_local", "dso_preemptable", "hidden", "protected", "default", "unnamed_addr", "local_unnamed_addr"),
 )
@@ -39,7 +39,7 @@ class _Head(NamedTuple):
     def result(self) -> str:
         """Calling convention, attributes and type of the result."""
         words = self.before.split(" ")
-        return " ".join(word for word in words if word not in _LINKAGE)
+        return " ".join(word for word in words if word not in LINKAGE)
 
     @property
     def arguments(self) -> list[str]:
@@ -76,6 +76,8 @@ def with_dispatcher(text: str, function: str, externals: Sequence[str], site: st
     head = _head(lines[opening])
     if any(re.search(r"\bmusttail\b", line) for line in lines[opening : lines.index("}", opening)]):
         raise NotDispatchable("it ends with a call that must be the last")
+    if re.search(r"\b(?:naked|presplitcoroutine)\b", f"{head.behind} {_group(lines, head.behind)}"):
+        raise NotDispatchable("its code is not the compiler's: it is naked, or a coroutine")
     name = function[1:].strip('"')
     names = {part: f'@"{name}.{part}"' for part in ("standing", "site", "image", "externals", "left", "to", "state")}
     group = _COMDAT.search(head.behind)

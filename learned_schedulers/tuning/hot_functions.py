@@ -21,7 +21,7 @@ def shares(command: str, work: Path, folder: Path) -> dict[str, float]:
     command: the user's benchmark, for a shell; work: where it is typed; folder: for the samples. Raises NotSampled.
     """
     if shutil.which("perf") is None:
-        raise NotSampled("perf is missing: on Debian, apt-get install linux-perf")
+        raise NotSampled("perf is missing: on Debian, apt-get install linux-perf; or name what is hot by --function")
     samples = folder / "samples"
     record = ["perf", "record", "-q", "-e", "cpu-clock", "-F", _RATE, "-o", str(samples), "--", "sh", "-c", command]
     sampled = subprocess.run(

@@ -39,7 +39,8 @@ struct image { /* the head of a file; then the entries of the candidates, the fi
 };
 
 struct burst {
-    uint32_t site, candidate, calls, thread;
+    uint16_t site, position; /* in its round */
+    uint32_t candidate, calls, thread;
     uint64_t ticks;
 };
 
@@ -192,7 +193,9 @@ static void append(struct state *state, uint64_t ticks) {
     struct results *results = state->loaded->results;
     uint64_t index = atomic_fetch_add(&results->count, 1);
     if (index < results->capacity)
-        results->bursts[index] = (struct burst){(uint32_t)state->loaded->image->site, state->sequence[state->position], state->calls, state->thread, ticks};
+        results->bursts[index] = (struct burst){
+            (uint16_t)state->loaded->image->site, (uint16_t)state->position, state->sequence[state->position],
+            state->calls, (uint32_t)getpid() << 10 | (state->thread & 1023), ticks}; /* a child has its parent's state */
 }
 
 /* left: calls until the next call of this; to: the function that they reach; both of this thread. */

@@ -1,123 +1,171 @@
-"""Better orders of a hot function's blocks, by the time that the user's own program takes with them."""
+"""The search for the fastest version of a hot function, by the time that the user's own program takes with it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
 
-from learned_schedulers.blocks.before_allocation import learned_search
-from learned_schedulers.blocks.before_allocation.costs import Limits
-from learned_schedulers.blocks.before_allocation.functions import Block, functions, reordered
-from learned_schedulers.blocks.before_allocation.learned_search import Orders
-from learned_schedulers.blocks.before_allocation.llvm import Emitter, LlvmError
-from learned_schedulers.blocks.before_allocation.problem import problem
-from learned_schedulers.blocks.before_allocation.single_function import SingleFunction
-from learned_schedulers.tuning.images import Settings, image
-from learned_schedulers.tuning.judging import ticks
+from learned_schedulers.blocks.before_allocation.learned_search import Costs, Orders
+from learned_schedulers.blocks.before_allocation.llvm import LlvmError
+from learned_schedulers.blocks.before_allocation.problem import Problem, problem
+from learned_schedulers.blocks.before_allocation.single_function import Module, SingleFunction, movable
+from learned_schedulers.tuning.emitters import Emitters
+from learned_schedulers.tuning.hot_file import DEFAULT, IN_ORDER, LLVM, Choice, HotFile
+from learned_schedulers.tuning.images import NotPlaceable
+from learned_schedulers.tuning.judging import Judge, Site
+from learned_schedulers.tuning.objects import NotSeparable
 
-Run = Callable[[Mapping[str, bytes]], np.ndarray]  # images by the names of their sites -> bursts of one run
-_TICKS = 40_000  # of a burst: some ten microseconds
-
-
-class Site(NamedTuple):
-    """A function with a dispatcher in the program."""
-
-    name: str  # of its image
-    number: int  # in the results
-    externals: tuple[str, ...]  # symbols of its table
+_BURSTS, _MORE_BURSTS = 60, 400  # of each version: in a search, and to choose among the best
+_BEST = 6  # versions that are judged again at the end
+_SECONDS = 15.0  # of one judgement, at most
+_ORDERS_OF_A_BLOCK = 2000  # that are judged by one setting, at most
+_SETTINGS = 3  # of LLVM, whose orders are searched while there is time
+EQUAL = 0.005  # of the time, by which equal code differs
 
 
-class Improvement(NamedTuple):
-    """The orders of a function after its search."""
-
-    orders: dict[int, np.ndarray]  # of the blocks that changed, by their index
-    ratio: float  # ticks of the best over those of the default, in the run that chose it: flattered by the choice
-    control: float  # how far the default was from itself in one run, at most
-    candidates: int  # that were judged
+# What to order, costs of orders, how many may be judged, random numbers.
+OfBlock = Callable[[Problem, Costs, int, np.random.Generator], object]
 
 
-def search(
-    function: SingleFunction,
-    text: str,
-    site: Site,
-    run: Run,
-    emitter: Emitter,
-    limits: Limits,
-    rng: np.random.Generator,
-) -> Improvement:
-    """The best orders that are found within the limits, block by block, the largest first.
+class Judged(NamedTuple):
+    """A version of a function, and its time over that of LLVM's default."""
 
-    text: of the function alone (candidates.py), in which its blocks are those of `function.function`. The same random
-    numbers do not give the same orders: the judge is a clock.
+    choice: Choice
+    ratio: float
+
+
+class Found(NamedTuple):
+    """What a search has found."""
+
+    best: list[Judged]  # the fastest first; judged again, all in one run
+    control: float  # how far the default was from itself in that run
+    judged: int  # versions
+    progress: list[tuple[float, float]]  # seconds since the begin, and the best ratio so far: flattered by the choice
+    reasons: tuple[str, ...]  # why something was left alone
+
+
+def versions(
+    file: HotFile, symbol: str, emitters: Emitters, earlier: Sequence[Choice]
+) -> tuple[dict[Choice, bytes], list[str]]:
+    """Versions of a function that need no search, LLVM's default first, and those of an earlier search.
+
+    The second result says which could not be compiled. Equal objects stand once. Raises LlvmError without the default.
     """
-    judge = _InTheProgram(function.function.symbol, text, site, run, emitter, limits, rng)
-    weights = learned_search.read()
-    places = next(each for each in functions(text) if each.symbol == function.function.symbol).blocks
-    for index in function.blocks:
-        block = function.function.blocks[index]
-        of_block = problem(function.function, block, function.precedes(index))
-        evaluations = limits.evaluations * len(block.items) // function.sizes(function.blocks)
-        if evaluations < 2 or limits.are_over:
+    by_choice = {Choice(DEFAULT): file.version(symbol, Choice(DEFAULT), emitters)}
+    reasons: list[str] = []
+    for choice in [*(Choice(how) for how in (*LLVM, "gcc", "clang")), *earlier]:
+        try:
+            content = file.version(symbol, choice, emitters)
+        except (LlvmError, NotSeparable, ValueError) as error:
+            reasons.append(f"{choice}: {error}")
             continue
-        judge.turn_to(index, places[index])
-        with suppress(_Over):
-            learned_search.search(of_block, judge, evaluations, rng, weights)
-    return Improvement(judge.orders, judge.ratio, judge.control, judge.candidates)
+        if content not in by_choice.values():
+            by_choice[choice] = content
+    return by_choice, reasons
+
+
+class Search:
+    """The search of one function."""
+
+    def __init__(self, file: HotFile, site: Site, judge: Judge, emitters: Emitters, rng: np.random.Generator) -> None:
+        self._file, self._site, self._judge, self._emitters, self._rng = file, site, judge, emitters, rng
+        self._began = time.monotonic()
+        self._ratios: dict[Choice, float] = {}
+        self._objects: dict[Choice, bytes] = {}
+        self._best = 1.0
+        self._progress: list[tuple[float, float]] = []
+        self.tell: Callable[[int, float], None] = lambda judged, best: None
+
+    def run(self, ready: dict[Choice, bytes], of_block: OfBlock, seconds: float) -> Found:
+        """Search for some seconds. ready: from `versions`; of_block: how the orders of a block are searched.
+
+        Raises NotPlaceable if not even the default can be judged, and BenchmarkError if the benchmark fails.
+        """
+        ends = self._began + seconds
+        default = ready[Choice(DEFAULT)]
+        reasons = self._judge_ready(ready)
+        of_module = movable(Module.of(self._file.text), self._file.functions[self._site.function])
+        reasons += of_module.reasons
+        settings = [
+            choice.how for choice in sorted(self._ratios, key=self._ratios.__getitem__) if choice.how in IN_ORDER
+        ]
+        for how in [*dict.fromkeys(settings)][:_SETTINGS]:  # the best one has its time first
+            self._orders(of_module, how, of_block, ends)
+        best, control = self._again(default)
+        return Found(best, control, len(self._ratios), self._progress, tuple(reasons))
+
+    def _judge_ready(self, ready: dict[Choice, bytes]) -> list[str]:
+        default = ready[Choice(DEFAULT)]
+        self._values([default], 2)
+        placeable, reasons = {}, []
+        for choice, content in ready.items():
+            try:
+                self._judge.check(self._site, content)
+                placeable[choice] = content
+            except NotPlaceable as error:
+                reasons.append(f"{choice}: {error}")
+        self._note(placeable, self._values(list(placeable.values()), _BURSTS * 2, default))
+        if not self._ratios:
+            raise NotPlaceable("it is called too seldom to be judged")
+        return reasons
+
+    def _values(self, objects: Sequence[bytes], bursts: int, default: bytes | None = None) -> np.ndarray:
+        """Ticks of versions, over those of the default if that is given; infinite for one that was not judged."""
+        seed = int(self._rng.integers(1 << 32))
+        controls = [default, default] if default else []
+        values = self._judge.ticks(self._site, [*controls, *objects], bursts, seed, _SECONDS)
+        ratios = values[len(controls) :] / (np.mean(values[:2]) if default else 1.0)
+        return np.nan_to_num(ratios, nan=np.inf)
+
+    def _note(self, objects: dict[Choice, bytes], ratios: np.ndarray) -> None:
+        for (choice, content), ratio in zip(objects.items(), ratios.tolist(), strict=True):
+            if np.isfinite(ratio):
+                self._ratios[choice], self._objects[choice] = ratio, content
+                self._best = min(self._best, ratio)
+        self._progress.append((time.monotonic() - self._began, self._best))
+        keep = sorted(self._ratios, key=lambda each: self._ratios[each])[: 4 * _BEST]
+        self._objects = {choice: self._objects[choice] for choice in keep if choice in self._objects}
+        self.tell(len(self._ratios), self._best)
+
+    def _orders(self, function: SingleFunction, how: str, of_block: OfBlock, ends: float) -> None:
+        """Orders of its blocks by one setting, the largest first; each begins with the best of those before."""
+        default = self._objects.get(Choice(DEFAULT)) or self._file.version(
+            self._site.function, Choice(DEFAULT), self._emitters
+        )
+        sizes = function.sizes(function.blocks)
+        for index in function.blocks:
+            block = function.function.blocks[index]
+            block_ends = time.monotonic() + (ends - time.monotonic()) * len(block.items) / max(sizes, 1)
+            sizes -= len(block.items)
+            best = min(self._ratios, key=lambda each: self._ratios[each] if each.how == how else np.inf)
+
+            def costs(orders: Orders, index: int = index, best: Choice = best, ends: float = block_ends) -> np.ndarray:
+                if time.monotonic() > ends:
+                    raise _Over
+                rest = [each for each in best.orders if each[0] != index]
+                choices = [Choice(how, tuple(sorted([*rest, (index, tuple(order.tolist()))]))) for order in orders]
+                texts = [self._file.ordered(self._site.function, choice) for choice in choices]
+                objects = self._emitters.all(how.partition(" ")[2], texts, self._file.name)
+                compiled = {choice: each for choice, each in zip(choices, objects, strict=True) if each is not None}
+                self._note(compiled, self._values(list(compiled.values()), _BURSTS, default))
+                return np.array([self._ratios.get(choice, np.inf) for choice in choices])
+
+            if time.monotonic() < block_ends:
+                problem_of_block = problem(function.function, block, function.precedes(index))
+                with suppress(_Over):
+                    of_block(problem_of_block, costs, _ORDERS_OF_A_BLOCK, self._rng)
+
+    def _again(self, default: bytes) -> tuple[list[Judged], float]:
+        """The best versions, judged once more in one run, and how far the default is from itself there."""
+        best = sorted(self._objects, key=lambda each: self._ratios[each])[:_BEST]
+        values = self._values([default, default, *(self._objects[each] for each in best)], _MORE_BURSTS, default)
+        judged = [Judged(choice, float(value)) for choice, value in zip(best, values[2:], strict=True)]
+        return sorted(judged, key=lambda each: each.ratio), float(np.abs(values[:2] - 1).max())
 
 
 class _Over(Exception):
     """The time is over."""
-
-
-class _InTheProgram:
-    """The cost of orders of a block: ticks of a call over those of the default, in one run of the program."""
-
-    def __init__(
-        self, symbol: str, text: str, site: Site, run: Run, emitter: Emitter, limits: Limits, rng: np.random.Generator
-    ) -> None:
-        self._symbol, self._text, self._site = symbol, text, site
-        self._run, self._emitter, self._limits, self._rng = run, emitter, limits, rng
-        self._default = emitter.object_file(text, symbol)
-        self._places: dict[int, Block] = {}
-        self._index = 0
-        self.orders: dict[int, np.ndarray] = {}
-        self.ratio, self.control, self.candidates = 1.0, 0.0, 0
-
-    def turn_to(self, index: int, place: Block) -> None:
-        """Judge orders of another block, with the best ones of those before it."""
-        self._index, self._places[index] = index, place
-
-    def __call__(self, orders: Orders) -> np.ndarray:
-        """Costs (k,). Raises _Over if the search has to end."""
-        if self._limits.are_over:
-            raise _Over
-        objects = [self._default, self._default]
-        numbers: dict[int, int] = {}  # of an order -> of its object
-        for number, order in enumerate(orders):
-            with suppress(LlvmError):
-                content = self._emitter.object_file(self._with(order), self._symbol)
-                numbers[number] = len(objects)
-                objects.append(content)
-        seed = int(self._rng.integers(1 << 32))
-        settings = Settings(self._site.number, _TICKS, seed)
-        of_run = self._run({self._site.name: image(objects, self._symbol, self._site.externals, settings)})
-        values = ticks(of_run, self._site.number, len(objects))
-        default = np.nanmean(values[:2])
-        self.control = max(self.control, float(abs(values[1] / values[0] - 1)))
-        self.candidates += len(numbers)
-        costs = np.full(len(orders), np.inf)
-        for number, place in numbers.items():
-            costs[number] = values[place] / default
-        costs = np.nan_to_num(costs, nan=np.inf)
-        best = int(costs.argmin())
-        if costs[best] < self.ratio:
-            self.ratio = float(costs[best])
-            self.orders[self._index] = np.asarray(orders[best])
-        return costs
-
-    def _with(self, order: np.ndarray) -> str:
-        chosen = {**self.orders, self._index: order}
-        return reordered(self._text, [(self._places[index], each) for index, each in chosen.items()])

@@ -1,8 +1,9 @@
-"""A compiler's wrapper in a project's build: `python -SE wrapper.py FOLDER COMPILER ARGUMENTS...`.
+"""A compiler's wrapper in a project's build: `python -SE wrapper.py tune|apply FOLDER COMPILER ARGUMENTS...`.
 
-The compiler does what it is asked, with the same output and exit code. Of an object that it makes of one file of C or
-C++, clang makes intermediate code beside it, which stays in the folder; and where the folder has another object for
-this output, that one takes its place. Each call is a line of `calls` there. Nothing is imported that takes long.
+The compiler does what it is asked, with the same output and exit code. While a project is tuned, clang makes
+intermediate code beside each object of one file of C or C++, which stays in the folder, and where the folder has
+another object for this output, that one takes its place; each call is a line of `calls` there. Later, files with tuned
+functions are compiled anew as `tuned.orders` says (apply.py). Nothing is imported that takes long.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,11 +20,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from learned_schedulers.tuning.command_line import understood, without_outputs
+from learned_schedulers.tuning.command_line import Understood, understood, without_outputs
 
-CALLS, COMPILERS = "calls", "compilers.json"  # files of the folder; the second has clang's two commands
-CODE, OBJECTS = "code", "objects"  # its folders
-_QUIET = ("-Qunused-arguments", "-w", "-Wno-unknown-warning-option", "-c", "-emit-llvm", "-o")
+CALLS, SETTINGS = "calls", "settings.json"  # files of the folder
+CODE, OBJECTS, APPLIED = "code", "objects", "applied"  # its folders
+_BITCODE = ("-Qunused-arguments", "-w", "-Wno-unknown-warning-option", "-c", "-emit-llvm", "-o")
+_PROBES = re.compile(r"conftest|cmTC_|a\.out|testfile|sanitycheck")  # programs that configure scripts link
 
 
 def key(output: str) -> str:
@@ -30,29 +33,70 @@ def key(output: str) -> str:
     return hashlib.sha256(output.encode()).hexdigest()[:24]
 
 
-def main(folder: Path, command: Sequence[str]) -> int:
-    """Run a compiler, and keep what tuning needs. Returns the compiler's exit code."""
+def main(job: str, folder: Path, command: Sequence[str]) -> int:
+    """Run a compiler, and do what the job asks. Returns the compiler's exit code."""
     code = subprocess.call(command)
     call = understood(command)
-    if code or call.reason or len(call.sources) != 1 or "-c" not in call.flags:
+    settings = json.loads((folder / SETTINGS).read_text())
+    if code:
+        return code
+    if call.reason or len(call.sources) != 1 or "-c" not in call.flags:
+        if job == "apply" and "-c" not in call.flags and not _PROBES.search(call.output or "a.out"):
+            _tell(folder, settings["orders"])
         return code
     output = os.path.abspath(call.output or f"{Path(call.sources[0]).stem}.o")
+    (_keep if job == "tune" else _apply)(folder, settings, command, call, output)
+    return code
+
+
+def bitcode(clang: str, command: Sequence[str], target: str) -> str:
+    """Let clang write its intermediate code of a compiler's command. Returns its first error, or nothing."""
+    words = [clang, *without_outputs(command[1:]), *_BITCODE, target]
+    ended = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+    return "" if ended.returncode == 0 else (ended.stderr.strip().splitlines() or ["clang failed"])[0]
+
+
+def _keep(folder: Path, settings: dict[str, str], command: Sequence[str], call: Understood, output: str) -> None:
     name = key(output)
     replacement = folder / OBJECTS / f"{name}.o"
     if replacement.exists():
         _replace(replacement, Path(output))
-        return code
-    clang, clang_of_cpp = json.loads((folder / COMPILERS).read_text())
-    is_cpp = call.language == "c++"
+        return
     target = folder / CODE / f"{name}.bc"
-    words = [clang_of_cpp if is_cpp else clang, *without_outputs(command[1:]), *_QUIET, str(target)]
-    clang_run = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
-    reason = "" if clang_run.returncode == 0 else (clang_run.stderr.strip().splitlines() or ["clang failed"])[0]
-    record = {"folder": os.getcwd(), "command": list(command), "output": output, "language": call.language}
-    line = json.dumps(record | {"source": os.path.abspath(call.sources[0]), "key": name, "reason": reason})
+    words = command[1:] if call.cached else command
+    reason = bitcode(settings["clang_cpp" if call.language == "c++" else "clang"], words, str(target))
+    record = {"folder": os.getcwd(), "command": list(words), "output": output, "language": call.language}
+    record |= {"source": os.path.abspath(call.sources[0]), "key": name, "reason": reason, "compiler": call.compiler}
     with open(folder / CALLS, "a", encoding="utf-8") as calls:
-        calls.write(f"{line}\n")  # one write: other processes append, too
-    return code
+        calls.write(f"{json.dumps(record)}\n")  # one write: other processes append, too
+
+
+def _apply(folder: Path, settings: dict[str, str], command: Sequence[str], call: Understood, output: str) -> None:
+    """Compile a file anew if it has tuned functions; whatever goes wrong, the compiler's object stays."""
+    orders = Path(settings["orders"])
+    source = os.path.relpath(os.path.abspath(call.sources[0]), orders.parent)
+    try:
+        lines = orders.read_text(encoding="utf-8").splitlines()
+        if not any(json.loads(line)["source"] == source for line in lines if line.startswith("{")):
+            return
+    except (OSError, ValueError, KeyError) as error:
+        print(f"learned-schedulers: {orders}: {error}; files are compiled as usual", file=sys.stderr)
+        return
+    words = command[1:] if call.cached else command
+    module = [sys.executable, "-m", "learned_schedulers.tuning.apply", str(folder), source, output, call.compiler]
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    subprocess.call([*module, call.language, *words], env=environment)
+
+
+def _tell(folder: Path, orders: str) -> None:
+    """What of `tuned.orders` the build has used so far, in one line."""
+    records = [json.loads(path.read_text()) for path in sorted((folder / APPLIED).glob("*.json"))]
+    changed = [name for record in records for name in record["changed"]]
+    text = f"functions that are compiled as {os.path.basename(orders)} says: {sum(each['tuned'] for each in records)}"
+    if changed:
+        text += f"; as usual, since they have changed (run tune again): {', '.join(changed)}"
+    if records:
+        print(f"learned-schedulers: {text}", file=sys.stderr)
 
 
 def _replace(path: Path, output: Path) -> None:
@@ -63,4 +107,4 @@ def _replace(path: Path, output: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), sys.argv[2:]))
+    sys.exit(main(sys.argv[1], Path(sys.argv[2]), sys.argv[3:]))

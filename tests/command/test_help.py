@@ -20,6 +20,8 @@ from learned_schedulers.command.main import VERBS, app
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = {  # what an example prints, and leaves in the folder beside what its lines name as output
+    "cc": ("", "program"),
+    "tune": ("functions in tuned.orders", "program"),
     "blocks": ("basic blocks of 1 files", "blocks.csv"),
     "check": ("differ by legal orders only", "g.csv"),
     "compare": ("> heft", None),
@@ -62,6 +64,10 @@ def test_help_ends_with_an_example(verb: str) -> None:
 def test_the_example_works_as_it_stands(verb: str, tmp_path: Path) -> None:
     if "gcc" in blocks(verb)[0] and shutil.which("gcc") is None:
         pytest.skip("gcc is not installed")
+    if verb in ("cc", "tune") and not any(shutil.which(f"clang-{number}") for number in range(14, 30)):
+        pytest.skip("clang is not installed")
+    if verb == "tune" and shutil.which("perf") is None:
+        pytest.skip("perf is not installed")
     if verb == "run" and not torch.cuda.is_available():
         pytest.skip("there is no GPU of CUDA")
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -25,6 +26,15 @@ SOURCES = {
     "main.c": '#include <stdio.h>\nint one(void); int main(void) { printf("%d\\n", one()); }\n',
 }
 
+CMAKE = """
+cmake_minimum_required(VERSION 3.16)
+project(p C)
+add_executable(program main.c one.c sub/two.c)
+"""
+CONFIGURE = """#!/bin/sh
+${CC-gcc} -c one.c -o conftest.o && sed -i "s|^CC = .*|CC = ${CC-gcc}|" Makefile
+"""
+
 
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
@@ -41,7 +51,7 @@ def work(tmp_path: Path) -> Path:
 def build(work: Path, command: str = "make -j2") -> Build:
     folder = work.parent
     return Build(
-        command, work, folder / "state", Compilers("gcc", "g++", str(folder / "clang"), str(folder / "clang++"))
+        command, work, folder / "state", Compilers(str(folder / "clang"), str(folder / "clang++"), "gcc", "g++")
     )
 
 
@@ -78,3 +88,44 @@ def test_a_build_that_fails_or_compiles_nothing_is_told(work: Path, command: str
     with pytest.raises(BuildError, match=message):
         of_project.run()
         of_project.objects()
+
+
+@pytest.mark.parametrize(
+    ("tools", "files", "command", "program"),
+    [
+        (
+            ("cmake", "make"),
+            {"CMakeLists.txt": CMAKE},
+            "cmake -B build && make -C build",
+            "build/program",
+        ),
+        (
+            ("meson", "ninja"),
+            {"meson.build": "project('p', 'c')\nexecutable('program', 'main.c', 'one.c', 'sub/two.c')"},
+            "meson setup build && ninja -C build",
+            "build/program",
+        ),
+        (
+            ("make",),
+            {"configure": CONFIGURE},
+            "sh ./configure && make",
+            "program",
+        ),
+    ],
+)
+def test_builds_of_other_kinds(
+    work: Path, tools: tuple[str, ...], files: dict[str, str], command: str, program: str
+) -> None:
+    if missing := [tool for tool in tools if shutil.which(tool) is None]:
+        pytest.skip(f"{missing} are not installed")
+    for name, text in files.items():
+        (work / name).write_text(text)
+    of_project = build(work, command)
+    of_project.run()
+    [two] = [each for each in of_project.objects().values() if each.source == work / "sub/two.c"]
+    assert two.code.exists() and not two.reason
+    (work.parent / "other.c").write_text("int two(void) { return 3; }\n")
+    subprocess.run(["gcc", "-c", "other.c"], cwd=work.parent, check=True)
+    again = build(work, command.rpartition("&& ")[2])  # what is configured stays
+    again.put({two.output: (work.parent / "other.o").read_bytes()})
+    assert subprocess.run([str(work / program)], capture_output=True, text=True, check=True).stdout == "30\n"

@@ -1,22 +1,21 @@
-"""Orders that are found in the running program are legal, and the program computes the same by them."""
+"""Orders that are outcome in the running program are legal, and the program computes the same by them."""
 
 from __future__ import annotations
 
 import subprocess
-import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from learned_schedulers.blocks.before_allocation import llvm
-from learned_schedulers.blocks.before_allocation.costs import Limits, counts
-from learned_schedulers.blocks.before_allocation.functions import functions, prove, reordered
-from learned_schedulers.blocks.before_allocation.llvm import Emitter
-from learned_schedulers.blocks.before_allocation.single_function import Module, single_function
-from learned_schedulers.tuning.candidates import alone, externals
-from learned_schedulers.tuning.dispatcher import with_dispatcher
-from learned_schedulers.tuning.judging import SOURCE, bursts
-from learned_schedulers.tuning.search import Site, search
+from learned_schedulers.blocks.before_allocation import learned_search
+from learned_schedulers.blocks.before_allocation.functions import NotProven
+from learned_schedulers.tuning.benchmark import Benchmark
+from learned_schedulers.tuning.emitters import Emitters
+from learned_schedulers.tuning.hot_file import Call, Choice, HotFile
+from learned_schedulers.tuning.judging import SOURCE, Judge, Site
+from learned_schedulers.tuning.search import Search, versions
 from tests.blocks.before_allocation.code import HEADER, crowded
 
 MAIN = """
@@ -41,21 +40,24 @@ def test_orders_are_legal_and_the_program_is_the_same(tmp_path: Path) -> None:
         subprocess.run(["gcc", "-O1", "main.c", "f.o", str(SOURCE), "-o", "program"], cwd=tmp_path, check=True)
         return subprocess.run(program, check=True, capture_output=True, text=True).stdout
 
-    text = llvm.read((HEADER + crowded(24)).encode(), "code", aliases=False).text
-    [function] = functions(text)
-    with Emitter() as emitter:
-        module = Module.of(text)
-        of_module = single_function(module, function, emitter, counts(emitter.assembly(text, "code"))["crowded"])
-        before = linked(emitter.object_file(text, "code"))
-        single = alone(module.parts, "@crowded")
-        assert externals(single, "@crowded") == []
-        linked(emitter.object_file(with_dispatcher(text, "@crowded", [], "crowded"), "code"))
-        improved = search(
-            of_module, single, Site("crowded", 0, ()), lambda images: bursts(program, images, tmp_path),
-            emitter, Limits(60, time.monotonic() + 60), np.random.default_rng(0),
-        )  # fmt: skip
-        assert improved.candidates > 20 and 0 < improved.ratio <= 1 and 0 <= improved.control < 1
-        after = reordered(text, [(function.blocks[index], order) for index, order in improved.orders.items()])
-        dags = {("crowded", function.blocks[index].label): of_module.precedes(index) for index in improved.orders}
-        prove(text, after, dags)
-        assert linked(emitter.object_file(after, "code")) == before
+    with Emitters(1) as emitters:
+        emitter = emitters["default"]
+        file = HotFile(emitter.bitcode(HEADER + crowded(24), "code"), "code.c", Call("gcc", ".", ("gcc",), {}))
+        before = linked(emitter.object_file(file.text, "code"))
+        ready, reasons = versions(file, "crowded", emitters, [])
+        assert {choice.how for choice in ready} >= {"llvm default", "llvm unscheduled"} and len(reasons) == 2
+        names = file.externals("crowded", list(ready.values()))
+        linked(file.with_versions({"crowded": file.dispatched("crowded", names, "crowded", emitter)}, emitter))
+        judge = Judge(Benchmark(str(tmp_path / "program"), tmp_path), tmp_path / "judge")
+        site = Site("crowded", 0, "crowded", tuple(names))
+        learned = partial(learned_search.search, weights=learned_search.read())
+        outcome = Search(file, site, judge, emitters, np.random.default_rng(0)).run(ready, learned, 10)
+        assert outcome.judged > 40 and 0 < outcome.best[0].ratio <= 1.1 and 0 <= outcome.control < 1
+        of_orders = [each.choice for each in outcome.best if each.choice.orders]
+        assert of_orders
+        for choice in of_orders:
+            file.prove("crowded", choice)
+            assert linked(file.with_versions({"crowded": file.version("crowded", choice, emitters)}, emitter)) == before
+        (block, order), *_ = of_orders[0].orders
+        with pytest.raises(NotProven):
+            file.prove("crowded", Choice("llvm default", ((block, order[::-1]),)))

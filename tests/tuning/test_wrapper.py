@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from learned_schedulers.tuning.wrapper import CALLS, CODE, COMPILERS, OBJECTS, key
+from learned_schedulers.tuning.wrapper import APPLIED, CALLS, CODE, OBJECTS, SETTINGS, key
 
 WRAPPER = Path(__file__).parents[2] / "learned_schedulers/tuning/wrapper.py"
 CLANG = """#!/bin/sh
@@ -24,17 +24,17 @@ class Build:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.state = folder, folder / "state"
-        for part in (CODE, OBJECTS):
+        for part in (CODE, OBJECTS, APPLIED):
             (self.state / part).mkdir(parents=True)
         clangs = [folder / "clang", folder / "clang++"]
         for clang in clangs:
             clang.write_text(CLANG)
             clang.chmod(0o700)
-        (self.state / COMPILERS).write_text(json.dumps([*map(str, clangs)]))
+        (self.state / SETTINGS).write_text(json.dumps(dict(zip(("clang", "clang_cpp"), map(str, clangs), strict=True))))
         (folder / "a.c").write_text("int f(int x) { return 3 * x; }\n")
 
     def compile(self, *words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-SE", str(WRAPPER), str(self.state), *words]
+        command = [sys.executable, "-SE", str(WRAPPER), "tune", str(self.state), *words]
         return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
 
     def calls(self) -> list[dict[str, str]]:

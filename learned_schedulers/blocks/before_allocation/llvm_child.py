@@ -25,6 +25,11 @@ SCHEDULERS = {
     "unscheduled": ("-pre-RA-sched=source", "-enable-misched=false", "-twoaddr-reschedule=false"),
     "source": ("-pre-RA-sched=source",),
     **{name: (f"-pre-RA-sched={name}", "-enable-misched=false") for name in ("list-burr", "list-hybrid", "list-ilp")},
+    "no-machine": ("-enable-misched=false",),
+    "no-pressure": ("-misched-regpressure=false",),
+    "top-down": ("-misched-prera-direction=topdown",),
+    "bottom-up": ("-misched-prera-direction=bottomup",),
+    "aligned-loops": ("-align-loops=32",),
     **{f"{name}-machine": (f"-pre-RA-sched={name}",) for name in ("list-burr", "list-hybrid", "list-ilp")},
 }
 

@@ -8,7 +8,7 @@ out: it changes no code. The counts of both are compared. With it comes what may
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -72,7 +72,7 @@ class Parts:
         while waiting:
             for reached in _GLOBAL.findall(texts[waiting.pop()]):
                 if reached not in texts and (text := self._globals.get(reached)):
-                    whole = text if not text.startswith("define ") else _declared(text)
+                    whole = text if not text.startswith("define ") else declared(text)
                     if _ASSIGNED.match(text) and _INDIRECT.search(text):
                         for target in _GLOBAL.findall(text)[1:]:  # LLVM wants its definition
                             if target not in texts and target in self._globals:
@@ -83,8 +83,16 @@ class Parts:
         ordered = sorted(
             texts.values(), key=lambda text: text.startswith("define ")
         )  # data name labels of later functions
-        body = "\n".join([*self._heads, *ordered, *self._flags])
+        body = "\n".join([*self._heads, *ordered, *self._flags_without_functions()])
         return f"{body}\n{self._nodes(body)}\n"
+
+    def _flags_without_functions(self) -> list[str]:
+        """The module's flags but for those that name functions: how often each calls another one, by a profile."""
+        lines = []
+        for line in self._flags:
+            nodes = [node for node in _NODE.findall(line) if '!"CG Profile"' not in self._metadata.get(node, "")]
+            lines.append(f"!llvm.module.flags = !{{{', '.join(nodes)}}}")
+        return lines
 
     def _nodes(self, text: str) -> str:
         """The metadata that a text reaches."""
@@ -111,7 +119,7 @@ def _public(function: str) -> str:
     return f"{' '.join(words)} {at}{_BEHIND.sub('', behind)}{newline}{body}"
 
 
-def _declared(function: str) -> str:
+def declared(function: str) -> str:
     """A definition as a declaration; a local one is called as directly as before."""
     head = function.partition("\n")[0]
     before, at, behind = head.partition("@")
@@ -182,21 +190,25 @@ class SingleFunction:
 
 
 def single_function(module: Module, function: Function, emitter: Emitter, standing: Counts) -> SingleFunction:
-    """standing: counts of the function, as it compiles in its module."""
+    """A function with a module of its own. standing: its counts, as it compiles in its module."""
+    of_function = movable(module, function)
+    text = _text(module, function, emitter, standing)
+    reasons = (
+        of_function.reasons if text else (*of_function.reasons, "LLVM does not compile it twice to the same counts")
+    )
+    return replace(of_function, text=text, reasons=reasons)
+
+
+def movable(module: Module, function: Function) -> SingleFunction:
+    """What may move in a function of a module; without a text."""
     reasons = [f"{named(block)}: {block.left_alone}" for block in function.blocks if block.left_alone]
     blocks = [i for i, block in enumerate(function.blocks) if len(block.items) > 1 and not block.left_alone]
     for i in [i for i in blocks if len(function.blocks[i].items) > LONGEST]:
         reasons.append(f"{named(function.blocks[i])}: it has more than {LONGEST:,} instructions")
         blocks.remove(i)
     blocks.sort(key=lambda i: -len(function.blocks[i].items))
-    text = _text(module, function, emitter, standing)
-    apart: frozenset[tuple[str, str, str]] = frozenset()
-    if text is None:
-        reasons.append("LLVM does not compile it twice to the same counts")
-    else:
-        apart, reason = _apart(module.parts, function, blocks)
-        reasons += reason
-    return SingleFunction(function, text, tuple(blocks), tuple(reasons), module.effects, apart)
+    apart, reason = _apart(module.parts, function, blocks)
+    return SingleFunction(function, None, tuple(blocks), (*reasons, *reason), module.effects, apart)
 
 
 def named(block: Block) -> str:

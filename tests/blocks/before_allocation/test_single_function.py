@@ -83,10 +83,13 @@ define i64 @described(i64 %x) !dbg !7 {
 attributes #0 = { noinline nounwind }
 
 !llvm.dbg.cu = !{!0}
-!llvm.module.flags = !{!2}
+!llvm.module.flags = !{!2, !20}
 !0 = distinct !DICompileUnit(language: DW_LANG_C99, file: !1, emissionKind: FullDebug)
 !1 = !DIFile(filename: "odd.c", directory: "/")
 !2 = !{i32 2, !"Debug Info Version", i32 3}
+!20 = !{i32 5, !"CG Profile", !21}
+!21 = distinct !{!22}
+!22 = !{ptr @jumps, ptr @outside, i64 3}
 !3 = !{!4, !4, i64 0}
 !4 = !{!"long", !5, i64 0}
 !5 = !{!"omnipotent char", !6, i64 0}

@@ -1,0 +1,284 @@
+"""What `tune` gains in programs of others: `python -m benchmarks.tuning FOLDER` (a quarter of an hour for each).
+
+tuning_programs.yaml names the programs, Debian's sources with a benchmark of their own; it was written before the
+search was developed, and those marked `development` were looked at meanwhile. Each is built in a tree for each way: by
+GCC and by clang with the project's own options, by both with functions and loops at aligned places, by clang with a
+profile of the benchmark (PGO), by `tune` with the project's compiler, GCC, and by `tune` upon PGO. Then all run in
+turns. A second call, at another hour, adds its runs to the first one's; `--publish` writes the experiment `tuning` from
+all of them.
+
+FOLDER keeps the trees. Needs Debian's sources (`apt-get source`), clang-19, perf, and what the programs need.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+import typer
+import yaml
+from scipy.stats import spearmanr
+
+from benchmarks import tuning_inputs
+from benchmarks.publishing import PUBLISHED, publish
+from learned_schedulers.blocks.before_allocation import learned_search
+from learned_schedulers.blocks.before_allocation.learned_search import Costs
+from learned_schedulers.blocks.before_allocation.policy import follow
+from learned_schedulers.blocks.before_allocation.problem import Problem, problem
+from learned_schedulers.blocks.before_allocation.single_function import Module, movable
+from learned_schedulers.blocks.dag.sampling import random_ready
+from learned_schedulers.tuning.benchmark import Benchmark, ratio
+from learned_schedulers.tuning.build import Build, compilers
+from learned_schedulers.tuning.campaign import Campaign
+from learned_schedulers.tuning.emitters import Emitters
+from learned_schedulers.tuning.hot_file import DEFAULT, Choice
+from learned_schedulers.tuning.judging import Judge
+from learned_schedulers.tuning.outcome import Settings
+from learned_schedulers.tuning.search import Search
+from pipeline.lab.rows import Quantity, results, row
+
+PROGRAMS = Path(__file__).with_name("tuning_programs.yaml")
+_ALIGNED = "-falign-functions=64 -falign-loops=32"
+_PGO = "-fprofile-instr-use={profile} -Wno-profile-instr-unprofiled -Wno-profile-instr-out-of-date -Wno-backend-plugin"
+WAYS = {"gcc": "gcc", "clang": "clang-19", "gcc_aligned": f"gcc {_ALIGNED}", "clang_aligned": f"clang-19 {_ALIGNED}"}
+ROOT = Path(__file__).parents[1]
+WAYS |= {"pgo": f"clang-19 {_PGO}", "tuned": "gcc", "tuned_upon_pgo": f"clang-19 {_PGO}"}
+_COMPILERS = ("gcc", "clang", "gcc_aligned", "clang_aligned")
+_ROUNDS = 10
+_CORES = len(os.sched_getaffinity(0))
+_SEEDS = (1, 2, 3)
+_DRAWS = 7  # populations of random orders that the judge sees twice
+Program = Mapping[str, str]
+
+
+def main(
+    folder: Annotated[Path, typer.Argument(help="Where trees and runs are; FOLDER/PROGRAM/source has the sources.")],
+    only: Annotated[list[str] | None, typer.Option(help="Programs; all by default.")] = None,
+    minutes: Annotated[float, typer.Option(help="Of each search.")] = 10,
+    rounds: Annotated[int, typer.Option(help="Runs of each way.")] = _ROUNDS,
+    judge: Annotated[bool, typer.Option(help="Measure the judge in the development programs.")] = False,
+    learning: Annotated[bool, typer.Option(help="Compare the search with others that have learned nothing.")] = False,
+    to_publish: Annotated[bool, typer.Option("--publish", help="Publish what all calls have measured.")] = False,
+) -> None:
+    """Build, tune, measure; or publish."""
+    programs: dict[str, Program] = yaml.safe_load(PROGRAMS.read_text())
+    tuning_inputs.write(folder.resolve() / "inputs")
+    if to_publish:
+        _publish(folder, programs, minutes)
+        return
+    if judge:
+        for name in only or [name for name, program in programs.items() if program.get("development")]:
+            _judge((folder / name).resolve(), programs[name])
+        return
+    if learning:
+        for name in only or [name for name, program in programs.items() if program.get("development")]:
+            _learning((folder / name).resolve(), programs[name], 60 * minutes)
+        return
+    for name in only or programs:
+        built = [way for way in WAYS if _built((folder / name).resolve(), way, programs[name], minutes)]
+        _measure((folder / name).resolve(), built, programs[name], rounds)
+
+
+def _built(place: Path, way: str, program: Program, minutes: float) -> bool:
+    """Build the tree of a way, unless that was done, and note what came of it."""
+    note = place / f"{way}.json"
+    if not note.exists():
+        began = time.monotonic()
+        failed, output = "", ""
+        try:
+            output = _tree(place, way, program, minutes)
+        except subprocess.CalledProcessError as error:
+            failed = f"{error.cmd}: {(error.output or '')[-1000:]}"
+        note.write_text(json.dumps({"seconds": time.monotonic() - began, "failed": failed, "output": output}, indent=1))
+        print(f"{place.name} {way}: {failed or 'built'}", flush=True)
+    return not json.loads(note.read_text())["failed"]
+
+
+def _tree(place: Path, way: str, program: Program, minutes: float) -> str:
+    """Build the tree of a way; what `tune` says of it."""
+    compiler = WAYS[way].format(profile=place / "profile")
+    if way == "pgo":
+        training = _copy(place, "training")
+        _run(training, "clang-19 -fprofile-instr-generate", program, "configure", "build", "bench")
+        _shell(f"llvm-profdata-19 merge -o {place / 'profile'} $(find . -name '*.profraw')", training)
+    tree = _copy(place, way)
+    if not way.startswith("tuned"):
+        _run(tree, compiler, program, "configure", "build")
+        return ""
+    _run(tree, compiler, program, "configure")
+    command = [sys.executable, "-m", "learned_schedulers.command.main", "tune", "--minutes", str(minutes)]
+    command += ["--report", str(place / f"{way}.html")]
+    for step in ("build", "bench", "test", "rate"):
+        command += [f"--{step}", _line(program[step], compiler)] if program.get(step) else []
+    return _shell(shlex.join(command), tree)
+
+
+def _copy(place: Path, name: str) -> Path:
+    shutil.rmtree(place / name, ignore_errors=True)
+    tree = Path(shutil.copytree(place / "source", place / name, symlinks=True))
+    for path in (place.parent / "inputs").iterdir():
+        shutil.copy(path, tree)
+    return tree
+
+
+def _line(line: str, compiler: str) -> str:
+    """A line of a program with the compilers' names in it."""
+    cpp = compiler.replace("clang-19", "clang++-19").replace("gcc", "g++")
+    return line.replace("$CXX", cpp).replace("$CC", compiler)
+
+
+def _run(tree: Path, compiler: str, program: Program, *steps: str) -> None:
+    for step in steps:
+        if program.get(step):
+            _shell(_line(program[step], compiler), tree)
+
+
+def _shell(line: str, folder: Path) -> str:
+    """Run a line of the list of programs, which is ours. Returns all that it says."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "LLVM_PROFILE_FILE": str(folder / "%p-%m.profraw")}
+    ended = subprocess.run(
+        ["sh", "-c", line], cwd=folder, env=environment, text=True, errors="replace", check=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    return ended.stdout
+
+
+def _measure(place: Path, ways: list[str], program: Program, rounds: int) -> None:
+    """Add runs of all ways, in turns, to the program's table."""
+    rng = np.random.default_rng(len(ways))
+    runs = [
+        {"process": time.strftime("%Y-%m-%dT%H:%M"), "round": number, "way": way,
+         "time": Benchmark(program["bench"], place / way, program.get("rate")).run().time}
+        for number in range(rounds)
+        for way in rng.permutation(ways).tolist()
+    ]  # fmt: skip
+    table = place / "runs.csv"
+    earlier = [pd.read_csv(table)] if table.exists() else []
+    pd.concat([*earlier, pd.DataFrame(runs)]).to_csv(table, index=False)
+
+
+def _campaign(place: Path, program: Program) -> tuple[Campaign, Judge]:
+    """A project that is configured, and the judge of its functions once it has dispatchers."""
+    tree, state = _copy(place, "judge"), place / "state"
+    _run(tree, "gcc", program, "configure")
+    bench = Benchmark(program["bench"], tree, program.get("rate"))
+    settings = Settings(program["build"], bench, None, 1, _ROUNDS, _CORES, 0)
+    return Campaign(Build(program["build"], tree, state, compilers()), tree, state, settings), Judge(
+        bench, state / "judge"
+    )
+
+
+def _judge(place: Path, program: Program) -> None:
+    """Two runs of the judge on the same random orders of each hot function, and how long that takes."""
+    campaign, judge = _campaign(place, program)
+    rng, weights = np.random.default_rng(0), learned_search.read()
+    rows = []
+    with Emitters(_CORES) as emitters:
+        for site, (file, share, _) in campaign.sites(emitters).items():
+            function = file.functions[site.function]
+            size = sum(len(block.items) for block in function.blocks)
+            can_move = movable(Module.of(file.text), function)
+            index = can_move.blocks[0]
+            of_block = problem(function, function.blocks[index], can_move.precedes(index))
+            moving = learned_search.strategy(weights, rng)
+            drawn = [follow(of_block, learned_search.shaped(each)) for _ in range(_DRAWS) for each in moving.ask()]
+            orders = {order.tobytes(): Choice(DEFAULT, ((index, tuple(order.tolist())),)) for order in drawn}
+            began = time.monotonic()
+            texts = [file.ordered(site.function, choice) for choice in orders.values()]
+            objects = [each for each in emitters.all("default", texts, file.name) if each]
+            ticks = [judge.ticks(site, objects, 60, seed, 60) for seed in (1, 2)]
+            minutes = (time.monotonic() - began) / 60
+            correlation = spearmanr(*ticks).statistic
+            rows.append({"function": site.function, "instructions": size, "share": share, "orders": len(objects),
+                         "rank_correlation": correlation, "per_minute": len(objects) / minutes})  # fmt: skip
+            print(rows[-1], flush=True)
+    pd.DataFrame(rows).to_csv(place / "judge.csv", index=False)
+
+
+def _learning(place: Path, program: Program, seconds: float) -> None:
+    """What learned weights are worth: the same search from others, and random legal orders, of the hottest function."""
+    campaign, judge = _campaign(place, program)
+    shipped = learned_search.read()
+    unlearned = learned_search.Weights(np.zeros_like(shipped.centre), np.full_like(shipped.spread, 0.5))
+    ways = {
+        "learned": partial(learned_search.search, weights=shipped),
+        "unlearned": partial(learned_search.search, weights=unlearned),
+        "random": _random_orders,
+    }
+    table = place / "learning.csv"
+    rows = pd.read_csv(table).to_dict("records") if table.exists() else []
+    with Emitters(_CORES) as emitters:
+        site, (file, _, ready) = max(campaign.sites(emitters).items(), key=lambda item: item[1][1])
+        for seed in _SEEDS:
+            for way, of_block in ways.items():
+                search = Search(file, site, judge, emitters, np.random.default_rng(seed))
+                outcome = search.run(ready, of_block, seconds)
+                best = next(each.ratio for each in outcome.best if each.choice.orders)
+                rows.append({"function": site.function, "way": way, "seed": seed, "seconds": seconds, "ratio": best,
+                             "judged": outcome.judged})  # fmt: skip
+                print(rows[-1], flush=True)
+    pd.DataFrame(rows).to_csv(table, index=False)
+
+
+def _random_orders(of_block: Problem, costs: Costs, evaluations: int, rng: np.random.Generator) -> None:
+    """Legal orders drawn instruction by instruction, until `costs` ends it."""
+    several = np.repeat(of_block.precedes[None], learned_search.POPULATION, 0)
+    for _ in range(evaluations // learned_search.POPULATION):
+        costs([*random_ready(several, rng).astype(np.int64)])
+
+
+def _publish(folder: Path, programs: Mapping[str, Program], minutes: float) -> None:
+    """Ratios of times by program, their geometric means over those that were not looked at, and the searches' time."""
+    means = {}
+    slower = 0
+    for name in programs:
+        if not (runs := folder / name / "runs.csv").exists():
+            continue
+        times = pd.read_csv(runs).pivot_table(index=["process", "round"], columns="way", values="time").dropna()
+        means[name] = np.exp(np.log(times).mean())
+        means[name]["better_compiler"] = means[name][[way for way in _COMPILERS if way in times]].min()
+        slower += "tuned" in times and ratio(times["gcc"], times["tuned"])[1] > 1
+    table = pd.DataFrame(means).T
+    judged = [name for name in table.index if not programs[name].get("development")]
+    rows = []
+    for way, over in product(("tuned", "tuned_upon_pgo", "pgo"), ("gcc", "clang", "better_compiler", "pgo")):
+        both = table[[way, over]].dropna() if way != over else table[:0]
+        place = {"experiment": "tuning", "method": way, "target": "this_machine"}
+        quantity = Quantity("time", "ratio", over)
+        for name in both.index:
+            rows.append(row(place | {"set": name}, quantity, both[way][name] / both[over][name], seed="all"))
+        if len(of_judged := both.loc[both.index.isin(judged)]) > 1:
+            numbers = ratio(of_judged[over], of_judged[way])
+            rows.append(row(place, quantity, *numbers, len(of_judged), over="programs", seed="all"))
+    tuned = {"experiment": "tuning", "method": "tuned", "target": "this_machine", "seed": "all"}
+    rows.append(row(tuned, Quantity("slower_programs", unit="count"), slower, n=len(table)))
+    notes = [json.loads((folder / name / "tuned.json").read_text()) for name in table.index]
+    longest = max(note["seconds"] for note in notes) / 60
+    rows.append(row(tuned, Quantity("minutes", unit="minutes"), longest, n=len(notes)))
+    judged = [folder / name / "judge.csv" for name, program in programs.items() if program.get("development")]
+    of_judge = pd.concat([pd.read_csv(path) for path in judged if path.exists()]).query("instructions <= 500")
+    for metric, column in (("rank_correlation", "rank_correlation"), ("candidates_per_minute", "per_minute")):
+        numbers = (of_judge[column].median(), of_judge[column].min(), of_judge[column].max(), len(of_judge))
+        rows.append(row(tuned, Quantity(metric, unit="1"), *numbers, over="functions"))
+    failing = sum("made them fail" in note["output"] for note in notes)
+    rows.append(row(tuned, Quantity("tests_failing", unit="count"), failing, n=len(notes)))
+    for line in rows:
+        name_of_row = f"{line['method']} {line['metric']} over {line['baseline']}, {line['set']}"
+        print(f"{name_of_row}: {line['value']:.3f} [{line['low']:.3f}, {line['high']:.3f}]")
+    publish(PUBLISHED / "tuning", {"results": results(rows)}, {"minutes": minutes}, [PROGRAMS])
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,281 @@
+"""The tuning of a project: build, hot functions, versions judged in the program, and what helps in the final one."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from learned_schedulers.blocks.before_allocation import learned_search
+from learned_schedulers.blocks.before_allocation.llvm import LlvmError
+from learned_schedulers.blocks.read.unreadable import Unreadable
+from learned_schedulers.tuning import hot_functions, tuned_orders
+from learned_schedulers.tuning.benchmark import SHORTEST, BenchmarkError
+from learned_schedulers.tuning.build import Build, BuildError, Object
+from learned_schedulers.tuning.confirm import Confirmation
+from learned_schedulers.tuning.dispatcher import NotDispatchable
+from learned_schedulers.tuning.emitters import Emitters
+from learned_schedulers.tuning.hot_file import DEFAULT, Choice, HotFile
+from learned_schedulers.tuning.images import NotPlaceable
+from learned_schedulers.tuning.judging import SOURCE, Judge, Site
+from learned_schedulers.tuning.objects import NotSeparable, joined, symbols
+from learned_schedulers.tuning.outcome import Chosen, Hot, Outcome, Settings
+from learned_schedulers.tuning.search import EQUAL, Found, Search, versions
+
+SHARE = 0.02  # of the benchmark's time, from which a function is hot
+_UNFIT = (LlvmError, NotSeparable, NotDispatchable, NotPlaceable, Unreadable)
+_STEADY = 0.01  # of the time: what ten pairs of runs should tell
+_PROBES = 5  # runs before the search, which tell how steady the benchmark is
+
+
+class Campaign:
+    """The steps of a project's tuning, in their sequence."""
+
+    def __init__(self, build: Build, work: Path, state: Path, settings: Settings) -> None:
+        self._build, self._work, self._state, self._settings = build, work, state, settings
+        self._files: dict[Path, HotFile] = {}  # by output
+        self._rng = np.random.default_rng(settings.seed)
+        self.outcome = Outcome()
+        self.say: Callable[[str], None] = print
+        self.progress: Callable[[str, int, float], None] = lambda symbol, judged, best: None
+
+    def run(self, path: Path) -> Outcome:
+        """All of it. path: of tuned.orders, which is written as soon as something is confirmed.
+
+        Raises BuildError, BenchmarkError or NotSampled.
+        """
+        with Emitters(self._settings.cores) as emitters:
+            sites = self.sites(emitters)
+            if sites:
+                self._search(sites, emitters)
+            chosen = self._chosen()
+            if chosen:
+                confirmation = Confirmation(self._build, self._files, self._settings, emitters)
+                confirmation.progress = self.progress
+                confirmation.run(chosen, self.outcome, self._state / "variants")
+        self._keep(path)
+        return self.outcome
+
+    def sites(self, emitters: Emitters) -> dict[Site, tuple[HotFile, float, dict[Choice, bytes]]]:
+        """Build the program with dispatchers. Hot functions, each with its share of the time and its first versions."""
+        default = self._default()
+        plain = self._with_llvm(self._hot_outputs(default, self._places()), emitters)
+        return self._sites(plain, emitters)
+
+    def _keep(self, path: Path) -> None:
+        middle, low, high = self.outcome.ratio
+        result = (
+            f"{middle:.3f} [{low:.3f}, {high:.3f}] of the default build's time, {self._settings.pairs} alternated pairs"
+        )
+        if not self.outcome.tuned:
+            self.end()
+            reason = result if low < high else "no function could be searched"
+            if self.outcome.tests:
+                reason = f"{result}, but {self.outcome.tests}"
+            self.say(f"nothing is kept: {reason}; the build is as it was")
+            return
+        tuned_orders.write(path, self.outcome.tuned, {"benchmark": self._settings.bench.command, "result": result})
+        self.say(f"1.00 -> {result}{'; ' * bool(self.outcome.tests)}{self.outcome.tests}")
+
+    def end(self) -> None:
+        """Leave the project as its own compilers build it."""
+        self._build.put({})
+
+    def _default(self) -> dict[str, float]:
+        """Build as usual, see that the benchmark can be used, and sample it."""
+        self.say(f"build: {self._settings.build}")
+        self._build.run()
+        self._build.put({})
+        bench = self._settings.bench
+        runs = [bench.run() for _ in range(_PROBES)]
+        if min(run.seconds for run in runs) < SHORTEST:
+            raise BenchmarkError(
+                f"--bench {bench.command!r} ends after {runs[0].seconds:.3f} s, which tells nothing: let it work for a "
+                "second or more"
+            )
+        times = np.array([run.time for run in runs])
+        self.outcome.measure = "its time on processors (if it runs for a fixed time, name what counts by --rate)"
+        if runs[0].rates:
+            self.outcome.measure = f"the {len(runs[0].rates)} rates that it prints"
+        spread = float(times.std(ddof=1) / times.mean())
+        difference = 2 * spread * (2 / self._settings.pairs) ** 0.5
+        self.say(
+            f"benchmark: {np.mean([run.seconds for run in runs]):.1f} s a run; measured by {self.outcome.measure}; "
+            f"{self._settings.pairs} pairs of runs tell differences of {difference:.1%}"
+        )
+        if difference > _STEADY:
+            self.say(
+                "  it is unsteady: gains below this will not be seen; leave the computer alone, or let the benchmark "
+                "do more"
+            )
+        needed = 2 * self._settings.pairs * float(np.mean([run.seconds for run in runs]))
+        if needed > 30 * self._settings.minutes:
+            self.say(
+                f"  confirming takes {needed / 60:.0f} minutes beside the {self._settings.minutes:g} of the search"
+            )
+        return self._sampled()
+
+    def _sampled(self) -> dict[str, float]:
+        """Shares of functions in the time that the benchmark spends in the project's own code.
+
+        Others keep their shares of all its time: some benchmarks wait for long, or look at the clock.
+        """
+        if names := self._settings.functions:
+            return dict.fromkeys(names, 1 / len(names))
+        shares = hot_functions.shares(self._settings.bench.command, self._work, self._state)
+        places = self._places()
+        total = sum(share for symbol, share in shares.items() if symbol.split(".")[0] in places)
+        return {symbol: share / total if symbol.split(".")[0] in places else share for symbol, share in shares.items()}
+
+    def _places(self) -> dict[str, list[Object]]:
+        """The objects that define a symbol."""
+        places: dict[str, list[Object]] = {}
+        for each in self._build.objects().values():
+            if each.output.exists():
+                for symbol in symbols(each.output)["defined"]:
+                    places.setdefault(symbol.split(".")[0], []).append(each)
+        return places
+
+    def _relative(self, source: Path) -> str:
+        return str(source.relative_to(self._work)) if source.is_relative_to(self._work) else str(source)
+
+    def _hot_outputs(self, shares: Mapping[str, float], places: Mapping[str, list[Object]]) -> list[Object]:
+        """The objects with hot functions; others are noted with the reason."""
+        outputs: dict[Path, Object] = {}
+        for symbol, share in shares.items():
+            if share < SHARE:
+                continue
+            defining = places.get(symbol.split(".")[0], [])
+            if len(defining) == 1 and not defining[0].reason:
+                outputs[defining[0].output] = defining[0]
+                continue
+            reason = "its source is not part of this build" if not defining else "several files define it"
+            source = self._relative(defining[0].source) if defining else ""
+            if len(defining) == 1:
+                reason = f"clang does not compile its file: {defining[0].reason}"
+            self.outcome.hot.append(Hot(symbol, share, source, reason))
+        return list(outputs.values())
+
+    def _with_llvm(self, outputs: Sequence[Object], emitters: Emitters) -> dict[str, float]:
+        """Compile hot files by LLVM; those with which the program cannot be linked are left out. Then sample it."""
+        contents: dict[Path, bytes] = {}
+        for each in outputs:
+            name = self._relative(each.source)
+            try:
+                file = HotFile(each.code.read_bytes(), name, each.call)
+                contents[each.output] = file.with_versions({}, emitters["default"])
+                self._files[each.output] = file
+            except (*_UNFIT, OSError) as error:
+                self.outcome.reasons.append(f"{name}: {error}")
+        try:
+            self._build.put(contents)
+        except BuildError:
+            for output in list(contents):
+                try:
+                    self._build.put({output: contents[output]})
+                except BuildError as error:
+                    self.outcome.reasons.append(f"{self._files.pop(output).name}: by LLVM it cannot be linked: {error}")
+                    del contents[output]
+            self._build.put(contents)
+        if not contents:
+            return {}
+        return self._sampled()
+
+    def _sites(
+        self, shares: Mapping[str, float], emitters: Emitters
+    ) -> dict[Site, tuple[HotFile, float, dict[Choice, bytes]]]:
+        """Hot functions with dispatchers, in the built program; each with its share and its first versions."""
+        sites: dict[Site, tuple[HotFile, float, dict[Choice, bytes]]] = {}
+        contents: dict[Path, bytes] = {}
+        judge = self._compiled_judge()
+        for output, file in self._files.items():
+            dispatchers: dict[str, bytes] = {}
+            for symbol in [each for each, share in shares.items() if share >= SHARE and each in file.functions]:
+                try:
+                    ready, reasons = versions(file, symbol, emitters, self._earlier(file, symbol))
+                    names = file.externals(symbol, list(ready.values()))
+                    site = Site(f"site{len(sites)}", len(sites), symbol, tuple(names))
+                    dispatchers[symbol] = file.dispatched(symbol, names, site.name, emitters["default"])
+                    file.with_versions({symbol: dispatchers[symbol]}, emitters["default"])
+                except (*_UNFIT, ValueError) as error:
+                    dispatchers.pop(symbol, None)
+                    self.outcome.hot.append(Hot(symbol, shares[symbol], file.name, str(error)))
+                    continue
+                sites[site] = (file, shares[symbol], ready)
+                self.outcome.hot.append(Hot(symbol, shares[symbol], file.name, ""))
+                self.outcome.reasons += [f"{symbol}: {reason}" for reason in reasons]
+            content = file.with_versions(dispatchers, emitters["default"])
+            contents[output] = joined(content, [judge], []) if dispatchers else content
+        for hot in sorted(self.outcome.hot, key=lambda each: -each.share):
+            self.say(
+                f"  {hot.share:6.1%}  {hot.symbol}  {hot.file}{'  left alone: ' + hot.reason if hot.reason else ''}"
+            )
+        if sites:
+            self._build.put(contents)
+        return sites
+
+    def _compiled_judge(self) -> bytes:
+        target = self._state / "judge.o"
+        subprocess.run(["gcc", "-O2", "-fPIC", "-c", str(SOURCE), "-o", str(target)], check=True)
+        return target.read_bytes()
+
+    def _search(self, sites: Mapping[Site, tuple[HotFile, float, dict[Choice, bytes]]], emitters: Emitters) -> None:
+        """Search the functions one after the other, each for its share of the time."""
+        judge = Judge(self._settings.bench, self._state / "judge")
+        learned = partial(learned_search.search, weights=learned_search.read())
+        ends = time.monotonic() + 60 * self._settings.minutes
+        waiting = sum(share for _, share, _ in sites.values())
+        for site, (file, share, ready) in sorted(sites.items(), key=lambda item: -item[1][1]):
+            search = Search(file, site, judge, emitters, self._rng)
+            search.tell = partial(self.progress, site.function)
+            seconds = (ends - time.monotonic()) * share / waiting
+            waiting -= share
+            try:
+                search_outcome = search.run(ready, learned, seconds)
+            except (*_UNFIT, BenchmarkError) as error:
+                self.outcome.reasons.append(f"{site.function}: {error}")
+                continue
+            self.outcome.searches[site.function] = search_outcome
+            self.outcome.reasons += [f"{site.function}: {reason}" for reason in search_outcome.reasons]
+            self._remember(file, site.function, search_outcome)
+            best = search_outcome.best[0]
+            self.say(
+                f"  {site.function}: 1.00 -> {best.ratio:.3f} of LLVM's time by {best.choice} "
+                f"({search_outcome.judged:,} versions; equal code differs by {search_outcome.control:.3f})"
+            )
+
+    def _earlier_path(self, file: HotFile, symbol: str) -> Path:
+        return self._state / "search_outcome" / f"{file.fingerprint(symbol)}.json"
+
+    def _earlier(self, file: HotFile, symbol: str) -> list[Choice]:
+        """The best versions of an earlier search."""
+        path = self._earlier_path(file, symbol)
+        if not path.exists():
+            return []
+        return [
+            Choice(how, tuple((index, tuple(order)) for index, order in orders))
+            for how, orders in json.loads(path.read_text())
+        ]
+
+    def _remember(self, file: HotFile, symbol: str, search_outcome: Found) -> None:
+        path = self._earlier_path(file, symbol)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps([each.choice for each in search_outcome.best]))
+
+    def _chosen(self) -> Chosen:
+        """For each file, the versions that are faster than LLVM's default by more than equal code differs."""
+        chosen: Chosen = {}
+        for output, file in self._files.items():
+            for symbol, search_outcome in self.outcome.searches.items():
+                if symbol in file.functions and search_outcome.best:
+                    best = search_outcome.best[0]
+                    faster = best.ratio < 1 - max(EQUAL, search_outcome.control)
+                    chosen.setdefault(output, {})[symbol] = (
+                        (best.choice, best.ratio) if faster else (Choice(DEFAULT), 1.0)
+                    )
+        return chosen

@@ -1,0 +1,177 @@
+"""What helps in the final program: whole builds beside each other, and then the user's tests."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from learned_schedulers.tuning.benchmark import ratio
+from learned_schedulers.tuning.build import Build
+from learned_schedulers.tuning.emitters import Emitters
+from learned_schedulers.tuning.hot_file import Choice, HotFile
+from learned_schedulers.tuning.objects import NotSeparable
+from learned_schedulers.tuning.outcome import Chosen, Outcome, Settings
+from learned_schedulers.tuning.tuned_orders import Tuned
+from learned_schedulers.tuning.variants import Variants
+
+_OFFSETS = (0, 16, 32, 48)  # bytes: places at which the final program is confirmed
+_ROUNDS = 5  # runs of each way by which one of them is chosen; its figure comes from runs of their own
+
+
+class Confirmation:
+    """The last steps of a project's tuning."""
+
+    def __init__(self, build: Build, files: Mapping[Path, HotFile], settings: Settings, emitters: Emitters) -> None:
+        """files: by their outputs."""
+        self._build, self._files, self._settings, self._emitters = build, files, settings, emitters
+        self._work = settings.bench.work
+        self.progress: Callable[[str, int, float], None] = lambda step, count, ratio: None
+
+    def run(self, chosen: Chosen, outcome: Outcome, store: Path) -> None:
+        """Find what helps in the final program, and leave that in the tree; the outcome says what it is.
+
+        store: a folder for copies of builds. Raises BuildError or BenchmarkError.
+        """
+        variants = Variants(self._work, store)
+        try:
+            chosen = self._helping(self._best_way(chosen, variants, outcome), variants, outcome)
+            names = self._built("tuned", chosen, _OFFSETS, variants)
+            self._build.put({})
+            variants.add("default")
+            compared = self._compared({"default": ["default"], "tuned": names}, variants, self._settings.pairs)
+        finally:
+            variants.clear()
+        outcome.ratio = compared["tuned"]
+        if outcome.ratio[2] >= 1:
+            return
+        tested = self._tested(chosen, outcome)
+        outcome.tuned = [
+            Tuned(file.name, symbol, file.fingerprint(symbol) if symbol else "", choice, value)
+            for file, by_symbol in ((self._files[output], each) for output, each in tested.items())
+            for symbol, (choice, value) in by_symbol.items()
+        ]
+
+    def _contents(self, chosen: Chosen, offset: int = 0) -> dict[Path, bytes]:
+        contents = {}
+        for output, by_symbol in chosen.items():
+            file = self._files[output]
+            if whole := by_symbol.get(""):
+                contents[output] = file.by_compiler(whole[0].how, apart=False)
+                continue
+            parts = {
+                symbol: file.version(symbol, each, self._emitters) for symbol, (each, _) in sorted(by_symbol.items())
+            }
+            contents[output] = file.with_versions(parts, self._emitters["default"], offset)
+        return contents
+
+    def _built(self, name: str, chosen: Chosen, offsets: Sequence[int], variants: Variants) -> list[str]:
+        """Build a way at some places in memory. Returns the variants' names."""
+        names = [f"{name} {offset}" for offset in offsets]
+        for each, offset in zip(names, offsets, strict=True):
+            self._build.put(self._contents(chosen, offset))
+            variants.add(each)
+        return names
+
+    def _best_way(self, chosen: Chosen, variants: Variants, outcome: Outcome) -> Chosen:
+        """The versions that were chosen, or all hot files by another compiler if that is faster."""
+        ways = {"tuned": chosen, **self._whole_files()}
+        if len(ways) == 1:
+            return chosen
+        builds = {"default": ["default"]}
+        for way, of_files in ways.items():
+            builds[way] = self._built(way, of_files, _OFFSETS if way == "tuned" else _OFFSETS[:1], variants)
+        self._build.put({})
+        variants.add("default")
+        outcome.ways = self._compared(builds, variants, _ROUNDS)
+        best = min(outcome.ways, key=lambda way: outcome.ways[way][0])
+        return ways[best]
+
+    def _whole_files(self) -> dict[str, Chosen]:
+        """All hot files as a compiler makes them that is not the user's."""
+        ways: dict[str, Chosen] = {}
+        for kind in ("gcc", "clang"):
+            of_files: Chosen = {}
+            for output, file in self._files.items():
+                if file.call.kind != kind:
+                    with suppress(NotSeparable):
+                        file.by_compiler(kind, apart=False)
+                        of_files[output] = {"": (Choice(kind), 1.0)}
+            if of_files:
+                ways[f"all by {kind}"] = of_files
+        return ways
+
+    def _compared(
+        self, builds: dict[str, list[str]], variants: Variants, rounds: int
+    ) -> dict[str, tuple[float, float, float]]:
+        """Time of each way over that of the first, with interval; all in turns, in a sequence that turns, too."""
+        first, *others = builds
+        times: dict[str, list[float]] = {way: [] for way in builds}
+        for number in range(rounds):
+            for way in [*builds] if number % 2 else [*reversed(builds)]:
+                variants.turn_to(builds[way][number % len(builds[way])])
+                times[way].append(self._settings.bench.run().time)
+            if number:
+                self.progress("confirm", number + 1, ratio(times[first], times[others[0]])[0])
+        return {way: ratio(times[first], times[way]) for way in others}
+
+    def _helping(self, chosen: Chosen, variants: Variants, outcome: Outcome) -> Chosen:
+        """The files that help: without each of the others, the program is not faster."""
+        if len(chosen) == 1:
+            return chosen
+        builds = {"all": self._built("all", chosen, _OFFSETS[:1], variants)}
+        for number, output in enumerate(chosen):
+            rest = {other: each for other, each in chosen.items() if other != output}
+            builds[str(output)] = self._built(f"without {number}", rest, _OFFSETS[:1], variants)
+        without = self._compared(builds, variants, _ROUNDS)
+        hindering = {output for output in chosen if without[str(output)][2] < 1}
+        for output in hindering:
+            outcome.reasons.append(f"{self._files[output].name}: the program is faster without its versions")
+        return {output: each for output, each in chosen.items() if output not in hindering}
+
+    def _tested(self, chosen: Chosen, outcome: Outcome) -> Chosen:
+        """What passes the user's tests; what does not is named."""
+        self._build.put(self._contents(chosen))
+        if self._settings.test is None:
+            return chosen
+        if self._passes():
+            outcome.tests = "tests pass"
+            return chosen
+        self._build.put({})
+        if not self._passes():
+            outcome.tests = "the tests fail, and without tuning, too"
+            self._build.put(self._contents(chosen))
+            return chosen
+        rest = {(output, symbol) for output, by_symbol in chosen.items() for symbol in by_symbol}
+        culprits: set[tuple[Path, str]] = set()
+
+        def among(names: Iterable[tuple[Path, str]]) -> Chosen:
+            included = {*names}
+            some = {
+                output: {symbol: each for symbol, each in by_symbol.items() if (output, symbol) in included}
+                for output, by_symbol in chosen.items()
+            }
+            return {output: by_symbol for output, by_symbol in some.items() if by_symbol}
+
+        def fails(names: Sequence[tuple[Path, str]]) -> bool:
+            self._build.put(self._contents(among(names)))
+            return not self._passes()
+
+        while rest - culprits and fails(sorted(rest - culprits)):
+            suspects = sorted(rest - culprits)
+            while len(suspects) > 1:
+                half = suspects[: len(suspects) // 2]
+                suspects = half if fails(half) else suspects[len(suspects) // 2 :]
+            culprits |= {*suspects}
+        names = ", ".join(symbol for _, symbol in sorted(culprits))
+        outcome.tests = f"tests pass without {names}, which made them fail and is left out"
+        return among(rest - culprits)
+
+    def _passes(self) -> bool:
+        assert self._settings.test is not None
+        ended = subprocess.run(
+            ["sh", "-c", self._settings.test], cwd=self._work, stdin=subprocess.DEVNULL, check=False,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        return ended.returncode == 0

@@ -1,0 +1,63 @@
+"""Several builds of a project, one of which lies in its tree at a time: files are exchanged, and nothing is built."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+_SKIPPED = {".git", ".hg", ".svn"}
+
+
+class Variants:
+    """The builds of a tree by their names; what a build has changed since the first one belongs to it."""
+
+    def __init__(self, tree: Path, store: Path) -> None:
+        """store: a folder for copies of built files; it is emptied."""
+        self._tree, self._store = tree, store
+        shutil.rmtree(store, ignore_errors=True)
+        self._before = dict(_stamps(tree))
+        self._names: dict[str, set[str]] = {}
+        self._built: set[str] = set()  # files that any build has changed
+
+    def add(self, name: str) -> None:
+        """Keep the tree, as the last build has left it, by a name."""
+        now = dict(_stamps(self._tree))
+        self._built |= {path for path, stamp in now.items() if self._before.get(path) != stamp}
+        self._before = now
+        files = {path for path in self._built if path in now}
+        for path in files:
+            copy = self._store / name / path
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(self._tree / path, copy)
+        self._names[name] = files
+
+    def turn_to(self, name: str) -> None:
+        """Put the files of a build in their places, each at once."""
+        for path in self._names[name]:
+            copy, target = self._store / name / path, self._tree / path
+            if _stamp(copy)[:2] != self._before.get(path, (0, 0, 0))[:2]:
+                temporary = target.with_name(f".{target.name}.learned_schedulers")
+                shutil.copy2(copy, temporary)
+                os.replace(temporary, target)
+                self._before[path] = _stamp(target)
+
+    def clear(self) -> None:
+        """Delete the copies."""
+        shutil.rmtree(self._store, ignore_errors=True)
+
+
+def _stamp(path: Path) -> tuple[int, int, int]:
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def _stamps(tree: Path) -> Iterator[tuple[str, tuple[int, int, int]]]:
+    """Time, size and number of each regular file below a folder, by its relative path."""
+    for folder, folders, files in os.walk(tree):
+        folders[:] = [name for name in folders if name not in _SKIPPED]
+        for name in files:
+            path = Path(folder, name)
+            if path.is_file() and not path.is_symlink():
+                yield os.path.relpath(path, tree), _stamp(path)

@@ -1,0 +1,1 @@
+"""What does `tune` gain in programs of others, beside what compilers do?"""

@@ -1,0 +1,120 @@
+"""A project from its build to `tuned.orders`, and its later builds by `cc`."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from learned_schedulers.command.main import app
+from learned_schedulers.tuning import tuned_orders
+from learned_schedulers.tuning.hot_file import Choice
+from tests.tuning.project import OTHER_LL, output, project
+
+TUNE = ["tune", "--build", "make -j2", "--bench", "./program", "--minutes", "0.05", "--pairs", "10"]
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return project(tmp_path, monkeypatch)
+
+
+def called(*words: str) -> Result:
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result
+
+
+def make(*words: str) -> str:
+    return subprocess.run(["make", *words], check=True, text=True, capture_output=True).stderr
+
+
+def test_a_project_is_tuned_and_built_again_to_the_same_bytes(work: Path) -> None:
+    make()
+    before = output(work)
+    make("clean")
+    sources = {path.name: path.read_bytes() for path in work.iterdir()}
+    words_of_it = called(*TUNE, "--test", './program | grep -q "8000000$"', "--report", "page.html").output
+    assert (
+        "memcpy" in words_of_it
+        and "its source is not part of this build" in words_of_it
+        and "tests pass" in words_of_it
+    )
+    assert output(work) == before
+    assert sources == {name: (work / name).read_bytes() for name in sources}
+    tuned = tuned_orders.read(work / tuned_orders.NAME)
+    assert [(each.source, each.function) for each in tuned] == [("hot.c", "mix"), ("other.c", "other")]
+    page = (work / "page.html").read_text()
+    assert "alternated pairs" in page and "hot.c" in page and "<svg" in page
+    built = [(work / name).read_bytes() for name in ("hot.o", "other.o")]
+    make("clean")
+    compiler = called("cc", "--print", "gcc").stdout.strip()
+    assert "tuned.orders says: 2" in make(f"CC={compiler}").splitlines()[-1]
+    assert [(work / name).read_bytes() for name in ("hot.o", "other.o")] == built and output(work) == before
+    make("clean")
+    (work / "other.ll").write_text(OTHER_LL.replace("%x, 5", "%x, 7"))
+    assert "says: 1; as usual, since they have changed (run tune again): other" in make(f"CC={compiler}")
+
+
+def test_what_makes_the_tests_fail_is_named_and_left_out(work: Path) -> None:
+    (work / "other.ll").write_text(OTHER_LL.replace("%x, 5", "%x, 7"))  # a clang that compiles `other` wrong
+    make()
+    before = output(work)
+    make("clean")
+    names = ("--function", "mix", "--function", "other")  # where perf may not run
+    words_of_it = called(*TUNE, *names, "--test", f"./program | grep -q '{before.split()[0]}'").output
+    assert "tests pass without other, which made them fail and is left out" in words_of_it, words_of_it
+    assert [each.function for each in tuned_orders.read(work / tuned_orders.NAME)] == ["mix"]
+    assert output(work) == before
+
+
+def test_an_order_that_is_not_legal_is_not_applied(work: Path) -> None:
+    called(*TUNE)
+    path = work / tuned_orders.NAME
+    tuned = tuned_orders.read(path)
+    size = 17  # instructions of `mix`
+    reversed_order = Choice("llvm default", ((0, tuple(reversed(range(size)))),))
+    tuned_orders.write(path, [each._replace(choice=reversed_order) for each in tuned if each.function == "mix"], {})
+    make("clean")
+    words_of_it = make(f"CC={called('cc', '--print', 'gcc').stdout.strip()}")
+    assert "hot.c is compiled as usual" in words_of_it
+    assert len([*(work.parent / "cache").rglob("found/*.json")]) == 2
+    assert "1.00 -> " in called(*TUNE).output  # it begins with what was found
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--build", "false"], "ended with exit code 1"),
+        (["--build", "true"], "clean the project first"),
+        (["--bench", "./program; exit 3"], "ended with exit code 3"),
+        (["--bench", "true"], "let it work for a second or more"),
+        (["--rate", "[0-9]+"], "needs one group"),
+        (["--rate", "no such (number)"], "the benchmark prints no such number"),
+        (["--clang", "clang-98"], "clang-98 is not installed"),
+        (["--report", "."], "is a folder"),
+    ],
+)
+def test_bad_input_is_said_before_the_search(work: Path, words: list[str], reason: str) -> None:
+    options = dict(zip(TUNE[1::2], TUNE[2::2], strict=True)) | dict(zip(words[::2], words[1::2], strict=True))
+    result = CliRunner().invoke(app, ["tune", *(word for pair in options.items() for word in pair)])
+    assert result.exit_code == 1 and reason in result.stderr
+    assert not (work / tuned_orders.NAME).exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ([], "call it as"),
+        (["--print"], "tune makes it"),
+        (["--print", "--orders", "damaged"], "damaged, line 2: it is damaged"),
+        (["--print", "--orders", "orders", "javac"], "is no GCC or Clang of the PATH"),
+    ],
+)
+def test_cc_says_what_is_missing(work: Path, words: list[str], reason: str) -> None:
+    tuned_orders.write(work / "orders", [], {})
+    (work / "damaged").write_text((work / "orders").read_text() + '{"source": 3}\n')
+    result = CliRunner().invoke(app, ["cc", *words])
+    assert result.exit_code == 1 and reason in result.stderr

@@ -1,0 +1,29 @@
+"""Builds of a project are exchanged file by file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from learned_schedulers.tuning.variants import Variants
+
+
+def test_builds_are_exchanged(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    (tree / "sub").mkdir(parents=True)
+    (tree / "source").write_text("source")
+    (tree / "program").write_text("first")
+    variants = Variants(tree, tmp_path / "store")
+    (tree / "program").write_text("second build")
+    (tree / "sub/library").write_text("one")
+    variants.add("second")
+    (tree / "program").write_text("3")
+    (tree / "sub/library").write_text("three")
+    variants.add("third")
+    builds = {"second": ("second build", "one"), "third": ("3", "three")}
+    for name in ("second", "third", "second"):
+        variants.turn_to(name)
+        assert ((tree / "program").read_text(), (tree / "sub/library").read_text()) == builds[name]
+    assert not (tmp_path / "store/second/source").exists()
+    assert sorted(path.name for path in tree.rglob("*") if path.is_file()) == ["library", "program", "source"]
+    variants.clear()
+    assert not (tmp_path / "store").exists()
