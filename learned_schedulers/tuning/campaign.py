@@ -102,7 +102,7 @@ class Campaign:
         times = np.array([run.time for run in runs])
         self.outcome.measure = "its time on processors (if it runs for a fixed time, name what counts by --rate)"
         if runs[0].rates:
-            self.outcome.measure = f"the {len(runs[0].rates)} rates that it prints"
+            self.outcome.measure = f"the rates that it prints ({len(runs[0].rates)})"
         spread = float(times.std(ddof=1) / times.mean())
         difference = 2 * spread * (2 / self._settings.pairs) ** 0.5
         self.say(
