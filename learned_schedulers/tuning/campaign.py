@@ -94,6 +94,10 @@ class Campaign:
         self._build.put({})
         bench = self._settings.bench
         runs = [bench.run() for _ in range(_PROBES)]
+        if bench.rate is None and runs[0].rates and len({run.rates for run in runs}) == 1:  # bit rates of a codec
+            bench = bench._replace(by_time=True)
+            self._settings = self._settings._replace(bench=bench)
+            runs = [bench.run() for _ in range(_PROBES)]
         if min(run.seconds for run in runs) < SHORTEST:
             raise BenchmarkError(
                 f"--bench {bench.command!r} ends after {runs[0].seconds:.3f} s, which tells nothing: let it work for a "
