@@ -160,7 +160,7 @@ def _measure(place: Path, ways: list[str], program: Program, rounds: int) -> Non
     rng = np.random.default_rng(len(ways))
     runs = [
         {"process": time.strftime("%Y-%m-%dT%H:%M"), "round": number, "way": way,
-         "time": Benchmark(program["bench"], place / way, program.get("rate")).run().time}
+         "time": Benchmark(program["bench"], place / way, program.get("rate"), "by_time" in program).run().time}
         for number in range(rounds)
         for way in rng.permutation(ways).tolist()
     ]  # fmt: skip
@@ -267,11 +267,12 @@ def _publish(folder: Path, programs: Mapping[str, Program], minutes: float) -> N
     notes = [json.loads((folder / name / "tuned.json").read_text()) for name in table.index]
     longest = max(note["seconds"] for note in notes) / 60
     rows.append(row(tuned, Quantity("minutes", unit="minutes"), longest, n=len(notes)))
-    judged = [folder / name / "judge.csv" for name, program in programs.items() if program.get("development")]
-    of_judge = pd.concat([pd.read_csv(path) for path in judged if path.exists()]).query("instructions <= 500")
+    of_judge = [pd.read_csv(path).query("instructions <= 500") for path in folder.glob("*/judge.csv")]
     for metric, column in (("rank_correlation", "rank_correlation"), ("candidates_per_minute", "per_minute")):
-        numbers = (of_judge[column].median(), of_judge[column].min(), of_judge[column].max(), len(of_judge))
-        rows.append(row(tuned, Quantity(metric, unit="1"), *numbers, over="functions"))
+        if of_judge:
+            values = pd.concat(of_judge)[column].to_numpy()
+            least, most = float(values.min()), float(values.max())
+            rows.append(row(tuned, Quantity(metric, unit="1"), least, least, most, len(values), over="functions"))
     failing = sum("made them fail" in note["output"] for note in notes)
     rows.append(row(tuned, Quantity("tests_failing", unit="count"), failing, n=len(notes)))
     for line in rows:

@@ -109,16 +109,6 @@ def main(
             show_default=False,
         ),
     ] = None,
-    measure: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Of intermediate code: RUN each searched function alone, confined, with drawn arguments, and judge "
-            "so many of its orders by measured cycles; the best is taken if it stays faster when measured again, "
-            "and leaves the same memory and results. Functions that do not run so are judged by counts.",
-            show_default=False,
-        ),
-    ] = None,
     seconds: Annotated[
         float | None, typer.Option(min=0, help="Of intermediate code: end the search of a file after these seconds.")
     ] = None,
@@ -157,7 +147,6 @@ def main(
     echo 4889d84889f1 | learned-schedulers order - -o - --for atom --by cp_sat
     learned-schedulers order f.c --by-clang "-O3 -march=native" -o f.o
     learned-schedulers order f.ll -o g.ll --evaluations 1000 --for skylake
-    learned-schedulers order f.c --by-clang "-O3 -march=native" -o f.o --measure 300
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the start of threads that nothing here uses takes .1 s
     from learned_schedulers.blocks.before_allocation.users_code import is_code
@@ -167,12 +156,10 @@ def main(
     if out is not None and outputs != [out]:
         outputs = _named_as_written(outputs)
     if not any(codes):
-        of_code = {"by-clang": by_clang, "evaluations": evaluations, "measure": measure, "seconds": seconds}
+        of_code = {"by-clang": by_clang, "evaluations": evaluations, "seconds": seconds}
         of_code |= {"all-functions": all_functions}
         if unused := [f"--{name}" for name, value in of_code.items() if value not in (None, False)]:
             raise ValueError(f"{', '.join(unused)}: for C, C++, .ll and .bc, and none is given; leave it out")
-    if measure and target != "host":
-        raise ValueError(f"--measure: cycles are those of this computer, and not of {target}; leave --for out")
     others: dict[str, object] = {
         "by": by != "search",
         "memory": memory != "tso",
@@ -191,7 +178,7 @@ def main(
         from learned_schedulers.command.ordered_code import CodeJob, ordered_code  # slow to import
 
         evaluations = evaluations or EVALUATIONS
-        code_job = CodeJob(target, evaluations, seconds, all_functions, by_clang, seed, measure or 0, unfit)
+        code_job = CodeJob(target, evaluations, seconds, all_functions, by_clang, seed, unfit)
     reports: list[dict[str, Any]] = []
     failed = False
     for file, output, in_llvm in zip(files, outputs, codes, strict=True):

@@ -10,13 +10,12 @@ from typing import Any, Literal, NamedTuple
 from tqdm import tqdm
 
 from learned_schedulers.blocks.before_allocation import users_code
-from learned_schedulers.blocks.before_allocation.costs import Counts, Cycles, Limits, SearchResult
+from learned_schedulers.blocks.before_allocation.costs import Counts, Limits, SearchResult
 from learned_schedulers.blocks.before_allocation.functions import NotProven, functions, prove
 from learned_schedulers.blocks.before_allocation.llvm import Emitter, LlvmError
 from learned_schedulers.blocks.before_allocation.ordering import Choice, Compiled, best_module, compiled, search
 from learned_schedulers.blocks.read.document import Fault
 from learned_schedulers.blocks.read.unreadable import Unreadable
-from learned_schedulers.blocks.run.oracle import OracleError
 from learned_schedulers.command.results import STANDARD, Result, result_of, write
 from learned_schedulers.files import printable
 
@@ -34,7 +33,6 @@ class CodeJob(NamedTuple):
     every: bool
     by_clang: str | None  # clang's options, as a shell splits them
     seed: int
-    measure: int  # orders of each function that are run; 0: nothing is
     unfit: list[str]  # options of the command that are for other files
 
 
@@ -51,7 +49,7 @@ def _ordered(file: Path, output: Path | None, job: CodeJob) -> Result:
     code = users_code.read(content, file.name)
     name = file.name
     ends = math.inf if job.seconds is None else time.monotonic() + job.seconds
-    limits = Limits(job.evaluations, ends, job.every, job.measure)
+    limits = Limits(job.evaluations, ends, job.every)
     try:
         with Emitter(processor=job.processor) as emitter:
             before = compiled(emitter, code, name)
@@ -66,8 +64,6 @@ def _ordered(file: Path, output: Path | None, job: CodeJob) -> Result:
         raise Unreadable(str(error).removeprefix(f"{name}: "), "compile it by clang, which may say more") from error
     except NotProven as error:
         raise Unreadable(f"defect: {error}", "it stays as it was; please report it") from error
-    except OracleError as error:
-        raise Unreadable(f"--measure: {error}", "leave --measure out: counts judge orders") from error
     return _result(file, output, form, job, before.counts, searched, choice)
 
 
@@ -135,7 +131,6 @@ def _result(
         "out": None if output is None else str(output),
         "for": job.processor,
         "evaluations": job.evaluations,
-        "measure": job.measure,
         "default": total._asdict(),
         "new": new_total._asdict(),
         "functions": [
@@ -143,7 +138,6 @@ def _result(
                 "name": name,
                 "searched": name in of_names,
                 "ordered": name in choice.ordered,
-                **_judged(of_names.get(name)),
                 "default": counts._asdict(),
                 "new": after[name]._asdict(),
             }
@@ -151,48 +145,17 @@ def _result(
         ],
         "faults": [fault._asdict() for fault in faults],
     }
-    each = f"{job.evaluations} evaluations" if not job.measure else f"{job.measure} orders measured"
     lines = [
         f"{file}: {len(before):,} functions, {len(of_names):,} searched, {len(choice.ordered):,} in a new order; "
-        f"{_change(total, new_total)} (for {job.processor}, {each} each)"
+        f"{_change(total, new_total)} (for {job.processor}, {job.evaluations} evaluations each)"
     ]
     shown = [f"{printable(name)}: {_change(before[name], after[name])}" for name in changed]
-    lines += _few(shown) + _few([line for function in of_names.values() for line in _of_cycles(function, choice)])
+    lines += _few(shown)
     if not choice.ordered:
         lines.append("  nothing is better than LLVM's default: the code is as it was")
     elif output is not None and form in ("ll", "bc"):
         lines += _clang_lines(output)
     return Result("\n".join(lines), faults, report, failed=False)
-
-
-def _judged(function: SearchResult | None) -> dict[str, Any]:
-    """How a function was judged, as JSON."""
-    if function is None:
-        return {"judge": None}
-    if not function.measurement:
-        return {"judge": "counts"} | ({"not_measured": function.not_measured} if function.not_measured else {})
-    cycles = function.measurement.cycles
-    return {"judge": "measured", "cycles": cycles and cycles._asdict()}
-
-
-def _of_cycles(function: SearchResult, choice: Choice) -> list[str]:
-    """What is said of a function that was to be measured."""
-    name = printable(function.name)
-    if function.not_measured:
-        return [f"{name}: judged by counts, not measured: {printable(function.not_measured)}"]
-    if not function.measurement:
-        return []
-    if not (cycles := function.measurement.cycles):
-        return [f"{name}: no order that was measured seemed faster"]
-    stays = "" if function.name in choice.ordered else "; it stays as it was"
-    return [f"{name}: {_cycles(cycles)}{stays}"]
-
-
-def _cycles(cycles: Cycles) -> str:
-    return (
-        f"{cycles.default:,.1f} -> {cycles.new:,.1f} cycles of a call, ratio {cycles.ratio:.3f} "
-        f"({cycles.low:.3f} to {cycles.high:.3f}; equal code differs by up to {cycles.control:.3f})"
-    )
 
 
 def _few(lines: list[str]) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from learned_schedulers.command.gains_page import document
-from learned_schedulers.tuning.outcome import Outcome, Settings
+from learned_schedulers.tuning.outcome import Hot, Outcome, Settings
 from learned_schedulers.tuning.search import Found
 
 _WIDTH, _HEIGHT, _LEFT, _BELOW = 640, 240, 48, 32  # of a picture, in its units
@@ -26,7 +26,12 @@ def page(outcome: Outcome, settings: Settings) -> str:
         _table(
             ["share", "function", "file", "its time over that of LLVM's default", "by"],
             [
-                (f"{hot.share:.1%}", hot.symbol, hot.file, *_result(outcome.searches.get(hot.symbol), hot.reason))
+                (
+                    f"{hot.share:.1%}",
+                    hot.symbol,
+                    hot.file,
+                    *_result(outcome, hot),
+                )
                 for hot in sorted(outcome.hot, key=lambda each: -each.share)
             ],
         ),
@@ -34,10 +39,10 @@ def page(outcome: Outcome, settings: Settings) -> str:
     if outcome.ways:
         rows = [(way, f"{ratio:.3f} [{low:.3f}, {high:.3f}]") for way, (ratio, low, high) in outcome.ways.items()]
         parts += ["<h2>Whole builds, to choose one</h2>", _table(["build", "time over the default build's"], rows)]
-    for symbol, search in outcome.searches.items():
+    for (file, symbol), search in outcome.searches.items():
         versions = [(str(each.choice), f"{each.ratio:.4f}") for each in search.best]
         parts += [
-            f"<h2>{escape(symbol)}</h2>",
+            f"<h2>{escape(symbol)} ({escape(file)})</h2>",
             f"<p>{search.judged:,} versions were judged in the program. The best ones, judged again in one run, in "
             f"which LLVM's default was {search.control:.4f} from itself:</p>",
             _table(["version", "time over LLVM's default"], versions),
@@ -49,9 +54,10 @@ def page(outcome: Outcome, settings: Settings) -> str:
     return document(f"Tuning of {escape(settings.bench.work.name)}", parts)
 
 
-def _result(search: Found | None, reason: str) -> tuple[str, str]:
+def _result(outcome: Outcome, hot: Hot) -> tuple[str, str]:
+    search = outcome.searches.get((hot.file, hot.symbol))
     if search is None or not search.best:
-        return "", f"left alone: {reason}" if reason else "not searched"
+        return "", f"left alone: {hot.reason}" if hot.reason else "not searched"
     return f"{search.best[0].ratio:.3f}", str(search.best[0].choice)
 
 

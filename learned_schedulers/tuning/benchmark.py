@@ -70,6 +70,7 @@ class Benchmark(NamedTuple):
     command: str
     work: Path
     rate: str | None = None  # pattern of the user's whose first group is a rate
+    by_time: bool = False  # whatever it prints
 
     def run(self) -> Run:
         """Run it. Raises BenchmarkError if it fails, or prints no rate where one is wanted."""
@@ -86,13 +87,15 @@ class Benchmark(NamedTuple):
                 f"--bench {self.command!r} ended with exit code {ended.returncode}: {ended.stdout[-_WORDS:]}"
             )
         used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        numbers = tuple(rates(ended.stdout) if self.rate is None else _by(self.rate, ended.stdout))
+        numbers: tuple[float, ...] = ()
+        if not self.by_time:
+            numbers = tuple(rates(ended.stdout) if self.rate is None else _by(self.rate, ended.stdout))
         return Run(float(np.exp(-np.mean(np.log(numbers)))) if numbers else max(used, 1e-3), seconds, numbers)
 
-    def run_until(self, enough: Callable[[], bool], environment: dict[str, str]) -> None:
+    def run_until(self, enough: Callable[[bool], bool], environment: dict[str, str]) -> None:
         """Run it, again and again, until it has done enough; then it is ended with all that it began.
 
-        Raises BenchmarkError if it fails before.
+        enough: of whether a run is over. Raises BenchmarkError if it fails before.
         """
         while True:
             process = subprocess.Popen(
@@ -101,7 +104,7 @@ class Benchmark(NamedTuple):
             )  # fmt: skip
             try:
                 while process.poll() is None:
-                    if enough():
+                    if enough(False):
                         return
                     time.sleep(0.004)
             finally:
@@ -110,7 +113,7 @@ class Benchmark(NamedTuple):
                     process.wait()
             if process.returncode:
                 raise BenchmarkError(f"--bench {self.command!r} ended with exit code {process.returncode}")
-            if enough():
+            if enough(True):
                 return
 
 

@@ -39,6 +39,7 @@ class Campaign:
     def __init__(self, build: Build, work: Path, state: Path, settings: Settings) -> None:
         self._build, self._work, self._state, self._settings = build, work, state, settings
         self._files: dict[Path, HotFile] = {}  # by output
+        self._searched: dict[Path, dict[str, Found]] = {}  # by outputs and symbols
         self._rng = np.random.default_rng(settings.seed)
         self.outcome = Outcome()
         self.say: Callable[[str], None] = print
@@ -93,6 +94,10 @@ class Campaign:
         self._build.put({})
         bench = self._settings.bench
         runs = [bench.run() for _ in range(_PROBES)]
+        if bench.rate is None and runs[0].rates and len({run.rates for run in runs}) == 1:  # bit rates of a codec
+            bench = bench._replace(by_time=True)
+            self._settings = self._settings._replace(bench=bench)
+            runs = [bench.run() for _ in range(_PROBES)]
         if min(run.seconds for run in runs) < SHORTEST:
             raise BenchmarkError(
                 f"--bench {bench.command!r} ends after {runs[0].seconds:.3f} s, which tells nothing: let it work for a "
@@ -101,7 +106,7 @@ class Campaign:
         times = np.array([run.time for run in runs])
         self.outcome.measure = "its time on processors (if it runs for a fixed time, name what counts by --rate)"
         if runs[0].rates:
-            self.outcome.measure = f"the {len(runs[0].rates)} rates that it prints"
+            self.outcome.measure = f"the rates that it prints ({len(runs[0].rates)})"
         spread = float(times.std(ddof=1) / times.mean())
         difference = 2 * spread * (2 / self._settings.pairs) ** 0.5
         self.say(
@@ -151,14 +156,16 @@ class Campaign:
             if share < SHARE:
                 continue
             defining = places.get(symbol.split(".")[0], [])
-            if len(defining) == 1 and not defining[0].reason:
-                outputs[defining[0].output] = defining[0]
-                continue
-            reason = "its source is not part of this build" if not defining else "several files define it"
-            source = self._relative(defining[0].source) if defining else ""
-            if len(defining) == 1:
-                reason = f"clang does not compile its file: {defining[0].reason}"
-            self.outcome.hot.append(Hot(symbol, share, source, reason))
+            if not defining:
+                self.outcome.hot.append(Hot(symbol, share, "", "its source is not part of this build"))
+            for (
+                each
+            ) in defining:  # local functions of several files may have one name; those that are not called drop out
+                if each.reason:
+                    reason = f"clang does not compile its file: {each.reason}"
+                    self.outcome.hot.append(Hot(symbol, share, self._relative(each.source), reason))
+                else:
+                    outputs[each.output] = each
         return list(outputs.values())
 
     def _with_llvm(self, outputs: Sequence[Object], emitters: Emitters) -> dict[str, float]:
@@ -240,7 +247,9 @@ class Campaign:
             except (*_UNFIT, BenchmarkError) as error:
                 self.outcome.reasons.append(f"{site.function}: {error}")
                 continue
-            self.outcome.searches[site.function] = search_outcome
+            self.outcome.searches[file.name, site.function] = search_outcome
+            output = next(path for path, each in self._files.items() if each is file)  # two may be of one source
+            self._searched.setdefault(output, {})[site.function] = search_outcome
             self.outcome.reasons += [f"{site.function}: {reason}" for reason in search_outcome.reasons]
             self._remember(file, site.function, search_outcome)
             best = search_outcome.best[0]
@@ -250,7 +259,7 @@ class Campaign:
             )
 
     def _earlier_path(self, file: HotFile, symbol: str) -> Path:
-        return self._state / "search_outcome" / f"{file.fingerprint(symbol)}.json"
+        return self._state / "found" / f"{file.fingerprint(symbol)}.json"
 
     def _earlier(self, file: HotFile, symbol: str) -> list[Choice]:
         """The best versions of an earlier search."""
@@ -270,9 +279,9 @@ class Campaign:
     def _chosen(self) -> Chosen:
         """For each file, the versions that are faster than LLVM's default by more than equal code differs."""
         chosen: Chosen = {}
-        for output, file in self._files.items():
-            for symbol, search_outcome in self.outcome.searches.items():
-                if symbol in file.functions and search_outcome.best:
+        for output, by_symbol in self._searched.items():
+            for symbol, search_outcome in by_symbol.items():
+                if search_outcome.best:
                     best = search_outcome.best[0]
                     faster = best.ratio < 1 - max(EQUAL, search_outcome.control)
                     chosen.setdefault(output, {})[symbol] = (

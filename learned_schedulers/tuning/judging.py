@@ -75,10 +75,10 @@ class Judge:
             file.truncate(_COUNTS + MOST_BURSTS * BURST.itemsize)  # what is not written takes no place
         ends = time.monotonic() + seconds
 
-        def enough() -> bool:
-            if time.monotonic() > ends:
-                return True
+        def enough(is_over: bool) -> bool:
             of_run = _read(results)
+            if time.monotonic() > ends or (is_over and not len(of_run)):
+                return True
             counts = (
                 np.bincount(of_run["candidate"][of_run["site"] == site], minlength=number).min()
                 for site, number in candidates.items()

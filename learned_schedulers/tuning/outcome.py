@@ -43,7 +43,7 @@ class Outcome:
     """What has come of a project's tuning."""
 
     hot: list[Hot] = field(default_factory=list)
-    searches: dict[str, Found] = field(default_factory=dict)  # by symbol
+    searches: dict[tuple[str, str], Found] = field(default_factory=dict)  # by file and symbol
     tuned: list[Tuned] = field(default_factory=list)
     ratio: tuple[float, float, float] = (1.0, 1.0, 1.0)  # of the final program's time to the default's, with interval
     ways: dict[str, tuple[float, float, float]] = field(default_factory=dict)  # the same of all that was compared

@@ -15,9 +15,6 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from learned_schedulers.blocks.before_allocation import functions, llvm, users_code
-from learned_schedulers.blocks.run import native as native_module
-from learned_schedulers.blocks.run.native import Native
-from learned_schedulers.blocks.run.oracle import OracleError
 from learned_schedulers.command import ordered_code
 from learned_schedulers.command.main import app
 from tests.blocks.before_allocation.code import HEADER, LOOPS, crowded, rounds
@@ -36,14 +33,6 @@ int main(void) {
     rounds(state, words);
     for (int i = 0; i < 8; i++) printf("%lx ", state[i]);
     printf("%lx\\n", crowded(words, 7));
-}
-"""
-CALLS = """
-declare i64 @getpid()
-define i64 @calls(i64 %n) {
-  %p = call i64 @getpid()
-  %s = add i64 %p, %n
-  ret i64 %s
 }
 """
 CPP = """
@@ -130,7 +119,6 @@ def test_what_is_no_better_stays_byte_for_byte(tmp_path: Path) -> None:
         (("-o", "new.o", "--by", "list"), "--by: not for intermediate code; order it without them"),
         (("-o", "new.o", "--diff", "--limit", "3"), "--diff, --limit: not for intermediate code"),
         (("--dry-run", "--verify", "all", "--no-confirm"), "--verify, --confirm: not for"),
-        (("-o", "new.o", "--measure", "3", "--for", "atom"), "--measure: cycles are those of this computer, and not"),
     ],
 )
 def test_what_is_not_for_this_code_is_refused(
@@ -170,43 +158,8 @@ def test_odd_files_are_refused_and_a_batch_goes_on(content: bytes, reason: str, 
 
 def test_options_of_code_need_code(tmp_path: Path) -> None:
     (tmp_path / "f.csv").write_text("4889d8\n")
-    result = typed(tmp_path / "f.csv", "--dry-run", "--evaluations", "3", "--by-clang=-O2", "--measure=3")
-    assert result.exit_code == 1 and "--by-clang, --evaluations, --measure: for C, C++, .ll and .bc" in result.stderr
-
-
-@pytest.mark.slow
-def test_measured_functions_compute_the_same(source: Path, native: Native) -> None:
-    """Whether an order is taken depends on this machine: what is said of it has to fit, and what it computes."""
-    folder = source.parent
-    source.write_text(TEXT + CALLS)
-    (folder / "default.o").write_bytes(_by_default(TEXT + CALLS))
-    result = typed(source, "-o", folder / "new.o", "--measure", "9", "--evaluations", "2", "--all-functions", "--json")
-    assert result.exit_code == 0, result.output
-    (report,) = json.loads(result.stdout)
-    of_names = {function["name"]: function for function in report["functions"]}
-    assert of_names["calls"]["judge"] == "counts" and "it needs getpid" in of_names["calls"]["not_measured"]
-    assert "  calls: judged by counts, not measured: it needs getpid, which" in result.stderr
-    for name in ("loops", "crowded", "rounds"):
-        function = of_names[name]
-        assert function["judge"] == "measured"
-        if function["ordered"]:
-            cycles = function["cycles"]
-            assert 0 < cycles["low"] <= cycles["ratio"] <= cycles["high"] < min(0.995, 1 - cycles["control"])
-            assert f"  {name}: {cycles['default']:.1f} -> {cycles['new']:.1f} cycles of a call" in result.stderr
-        else:
-            assert function["new"] == function["default"]
-    assert "3 functions" not in result.stderr and "9 orders measured each" in result.stderr
-    assert printed(folder, "main.c", "new.o") == printed(folder, "main.c", "default.o")
-
-
-def test_without_a_confined_process_nothing_is_measured(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse() -> None:
-        raise OracleError("code of blocks is not run, because it cannot be confined")
-
-    monkeypatch.setattr(native_module, "Native", refuse)
-    result = typed(source, "-o", source.parent / "new.o", "--measure", "9")
-    assert result.exit_code == 1 and "--measure: code of blocks is not run" in result.stderr
-    assert "leave --measure out: counts judge orders" in result.stderr and not (source.parent / "new.o").exists()
+    result = typed(tmp_path / "f.csv", "--dry-run", "--evaluations", "3", "--by-clang=-O2")
+    assert result.exit_code == 1 and "--by-clang, --evaluations: for C, C++, .ll and .bc" in result.stderr
 
 
 def test_a_defect_of_an_order_is_not_written(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,11 +173,10 @@ def test_a_defect_of_an_order_is_not_written(source: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("budget", ["--evaluations", "--measure"])
-def test_an_interrupt_leaves_nothing_half(budget: str, source: Path) -> None:
+def test_an_interrupt_leaves_nothing_half(source: Path) -> None:
     words = [sys.executable, "-m", "learned_schedulers.command.main", "order", "f.ll", "-o", "out/new.o"]
     process = subprocess.Popen(
-        [*words, budget, "1000000"], cwd=source.parent, stderr=subprocess.DEVNULL, start_new_session=True
+        [*words, "--evaluations", "1000000"], cwd=source.parent, stderr=subprocess.DEVNULL, start_new_session=True
     )
     time.sleep(4)
     process.send_signal(signal.SIGINT)

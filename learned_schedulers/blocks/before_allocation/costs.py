@@ -1,4 +1,4 @@
-"""What a search may spend, and what an order costs: counts of the compiled function, or cycles here."""
+"""What a search may spend, and what an order costs: counts of the compiled function."""
 
 from __future__ import annotations
 
@@ -54,44 +54,17 @@ def cost(counts: Counts) -> float:
     return counts.instructions + MEMORY_TRIP * (counts.spills + counts.reloads)
 
 
-CONFIRMED = 0.995  # ratio to the default below which an order is taken; otherwise the default is
-
-
 class Limits(NamedTuple):
     """How much a search may do."""
 
     evaluations: int  # orders that are compiled, for each function
     ends: float = math.inf  # time.monotonic() at which it takes what it has
     every: bool = False  # also functions that LLVM compiles without spills and reloads
-    measured: int = 0  # orders that are run, for each function; 0: nothing is run, and counts judge all
 
     @property
     def are_over(self) -> bool:
         """Whether the time is."""
         return time.monotonic() >= self.ends
-
-
-class Cycles(NamedTuple):
-    """Core cycles of a call of a function, the mean over processes."""
-
-    default: float
-    new: float
-    ratio: float  # of new to default
-    low: float  # the least ratio of a process
-    high: float  # the greatest
-    control: float  # how far the default's ratio to itself is from 1, at most
-
-    @property
-    def is_faster(self) -> bool:
-        """Whether the new order is faster in every process, and by more than equal code differs."""
-        return self.high < min(CONFIRMED, 1 - self.control)
-
-
-class Measurement(NamedTuple):
-    """Of a function whose orders were run."""
-
-    cycles: Cycles | None  # of the best order; None if no order seemed faster
-    counts: Counts | None  # of the order that is taken, as it was run; None if none is
 
 
 class SearchResult(NamedTuple):
@@ -101,5 +74,3 @@ class SearchResult(NamedTuple):
     orders: list[tuple[Block, np.ndarray]]  # blocks that changed
     dags: dict[tuple[str, str], np.ndarray]  # what must keep its order in them, by the names of function and block
     reasons: list[str]  # why a block or the function is as it was, if it was not for lack of a better order
-    measurement: Measurement | None = None  # None if counts judged it
-    not_measured: str = ""  # why it was not measured, though that was wanted

@@ -1,4 +1,4 @@
-"""Functions of intermediate code -> better orders of their blocks, by LLVM's counts or by cycles; what is written."""
+"""Functions of intermediate code -> better orders of their blocks, by LLVM's counts; what is written."""
 
 from __future__ import annotations
 
@@ -99,9 +99,8 @@ def compiled(emitter: Emitter, text: str, name: str) -> Compiled:
 def search(text: str, standing: Compiled, processor: str, limits: Limits, seed: int) -> Iterator[SearchResult]:
     """Each function that is worth it, or that has blocks which must stay, in any sequence.
 
-    standing: the module as it stands. Without a limit of time and without measurements, the same seed gives the same
-    orders, whatever the number of processes. Raises OracleError if functions are to be measured, and no process can be
-    confined.
+    standing: the module as it stands. Without a limit of time the same seed gives the same orders, whatever the number
+    of processes.
     """
     module = Module.of(text)
     jobs: list[_Job] = []
@@ -110,14 +109,6 @@ def search(text: str, standing: Compiled, processor: str, limits: Limits, seed: 
             yield SearchResult(function.symbol, [], {}, ["LLVM writes no code for it, or not under its name"])
         elif limits.every or before.spills or before.reloads:
             jobs.append(_Job(module, function, before, (seed, number)))
-    if limits.measured:
-        left = []
-        for answer in _measured(jobs, limits):
-            if isinstance(answer, _Job):
-                left.append(answer)
-            else:
-                yield answer
-        jobs = left
     yield from _counted(jobs, processor, limits)
 
 
@@ -128,25 +119,10 @@ class _Job(NamedTuple):
     function: Function
     standing: Counts
     seed: tuple[int, int]
-    not_measured: str = ""
 
     def opened(self, emitter: Emitter) -> SingleFunction:
         """The function alone."""
         return single_function(self.module, self.function, emitter, self.standing)
-
-
-def _measured(jobs: list[_Job], limits: Limits) -> Iterator[SearchResult | _Job]:
-    """Functions one after the other, while nothing else runs; a job that cannot be measured, with the reason."""
-    from learned_schedulers.blocks.before_allocation.by_cycles import Bench, by_cycles  # slow to import
-    from learned_schedulers.blocks.before_allocation.drawn_inputs import NotRunning
-    from learned_schedulers.blocks.run.native import Native
-
-    with Native() as native, Bench(native) as bench:
-        for job in jobs:
-            try:
-                yield by_cycles(job.opened(bench.emitter), bench, limits, np.random.default_rng([*job.seed, 1]))
-            except NotRunning as reason:
-                yield job._replace(not_measured=str(reason))
 
 
 def _counted(jobs: list[_Job], processor: str, limits: Limits) -> Iterator[SearchResult]:
@@ -157,8 +133,7 @@ def _counted(jobs: list[_Job], processor: str, limits: Limits) -> Iterator[Searc
     def task(job: _Job) -> SearchResult:
         emitter = emitters.get()
         try:
-            answer = by_counts(job.opened(emitter), emitter, limits, stop, np.random.default_rng(job.seed))
-            return answer._replace(not_measured=job.not_measured)
+            return by_counts(job.opened(emitter), emitter, limits, stop, np.random.default_rng(job.seed))
         finally:
             emitters.put(emitter)
 
@@ -188,22 +163,16 @@ def best_module(code: str, before: Compiled, searched: list[SearchResult], emitt
     """The module in its new orders, but for functions that are no better in them: these stay as they stood.
 
     A search compiles a function alone, and what counts is how it compiles within its module: there its cost has to be
-    less, or if it was measured, its counts those of the code that was. before: the module as it stands. Raises
+    less. before: the module as it stands. Raises
     LlvmError that names the file.
     """
     left = {function.name: function for function in searched if function.orders}
     while left:
         text = reordered(code, [order for function in left.values() for order in function.orders])
         new = compiled(emitter, text, name)
-        no_better = [each for each in left if not _is_better(left[each], new.counts[each], before.counts[each])]
+        no_better = [each for each in left if cost(new.counts[each]) >= cost(before.counts[each])]
         if not no_better:
             return Choice(text, new, frozenset(left))
         for each in no_better:
             del left[each]
     return Choice(code, before, frozenset())
-
-
-def _is_better(function: SearchResult, new: Counts, before: Counts) -> bool:
-    if function.measurement:
-        return new == function.measurement.counts
-    return cost(new) < cost(before)

@@ -43,12 +43,6 @@ JUMP = b"\xff\x25\x00\x00\x00\x00"  # jmp *0(%rip), followed by its target: the 
 EQUAL, UNDEFINED_FLAGS, DIFFERENT, FAULTED = range(4)  # how a run compares with that of the original order
 
 
-# A piece of code that times itself (timed_code.py) has a data area, its notes. It is so far below the piece that the
-# processor does not treat it as code.
-NOTES_BELOW = 16 * PAGE_BYTES  # bytes from the notes to the piece
-SAVED_RAX, SAVED_RDX, ROUNDS_LEFT, BEGIN, END = range(0, 40, 8)  # offsets in the notes
-
-
 def slot_bytes(longest: int) -> int:
     """Distance in bytes between the pieces of code of one job, if the longest has `longest` bytes."""
     return -(-(longest + len(JUMP) + 8) // 16) * 16

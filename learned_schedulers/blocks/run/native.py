@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import learned_schedulers
 from learned_schedulers.blocks.run import worker
-from learned_schedulers.blocks.run.oracle import Execution, Fault, OracleError, Run, Task, Ticks, TimedTask
+from learned_schedulers.blocks.run.oracle import Execution, Fault, OracleError, Run, Task
 from learned_schedulers.blocks.run.trampoline import trampoline
 
 _ROOT = Path(learned_schedulers.__file__).parents[1]  # a child without site-packages imports the package from there
@@ -94,7 +94,7 @@ class Native:
             return None
         return json.loads(answer) if len(size) == 4 and answer else None
 
-    def _run(self, task: Task | TimedTask, header: dict[str, Any]) -> dict[str, Any]:
+    def _run(self, task: Task, header: dict[str, Any]) -> dict[str, Any]:
         """The worker's answer; {"lost": reason} if there is none. The next task can follow."""
         if any(begin <= constant < end for begin, end in self._occupied for constant in task.constants):
             return {"lost": "refers to addresses that this Python occupies (it is not position-independent)"}
@@ -128,17 +128,6 @@ class Native:
             for outcome in answer["states"]
         ]
         return Execution(runs, "", *answer["difference"])
-
-    def time(self, task: TimedTask) -> Ticks:
-        """Time every piece in every trial. The result is `lost` if the code kills its process."""
-        header = {"job": "time", "compared": task.compared, "trials": task.trials, "seed": task.seed}
-        answer = self._run(task, header)
-        if "different" in answer:
-            return Ticks([], lost=f"piece {answer['different']} leaves another state than the first")
-        if "ticks" in answer:
-            return Ticks(answer["ticks"], answer["pages"])
-        fault = _fault(answer["fault"]) if "fault" in answer else None
-        return Ticks([], 0, fault, answer.get("piece", 0), fault.reason if fault else answer["lost"])
 
     def close(self) -> None:
         process = self._process

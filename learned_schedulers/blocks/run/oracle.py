@@ -59,36 +59,6 @@ class Execution:
     difference: str = ""
 
 
-@dataclass(frozen=True)
-class TimedTask:
-    """Pieces of code that time themselves (timed_code.py), each encoded for `address`.
-
-    They are timed from the first of `states` from which all pieces reach their end. The first `compared` pieces must
-    leave equal registers.
-    """
-
-    address: int
-    pieces: list[bytes]
-    compared: int
-    states: list[State]
-    trials: int
-    seed: int  # of the sequence of the pieces in each trial
-    segments: bool = False
-    constants: frozenset[int] = frozenset()
-    seconds: float = 10.0
-
-
-@dataclass(frozen=True)
-class Ticks:
-    """The result of a TimedTask: ticks of the time-stamp counter per trial and piece, or why there are none."""
-
-    ticks: list[list[int]]
-    pages: int = 0  # number of pages that the code touches
-    fault: Fault | None = None  # the fault of the first attempt, if every attempt faulted
-    piece: int = 0  # the piece with the fault
-    lost: str = ""  # the reason if there are no ticks
-
-
 class Executor(Protocol):
     def execute(self, task: Task) -> Execution: ...
 

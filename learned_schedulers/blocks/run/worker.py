@@ -20,7 +20,6 @@ from typing import Any, BinaryIO, Protocol
 from learned_schedulers.blocks.run import layout
 from learned_schedulers.blocks.run.confinement import ConfinementError, address_space, confine
 from learned_schedulers.blocks.run.runner import Job, Machine
-from learned_schedulers.blocks.run.stopwatch import Stopwatch
 
 _MARGIN = 1 << 20  # bytes around the worker's memory that blocks must not touch
 _GRACE = 2.0  # seconds beyond its limit after which a child is killed from outside
@@ -42,7 +41,6 @@ class _Nothing:
 _JOBS: dict[str, Callable[[Machine, dict[str, Any], bytes], _Answering]] = {
     "nothing": _Nothing,
     "compare": Job,
-    "time": Stopwatch,
 }
 
 

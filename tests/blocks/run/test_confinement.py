@@ -11,7 +11,7 @@ from learned_schedulers.blocks.run import drawing, layout, native
 from learned_schedulers.blocks.run.executors import open_executor
 from learned_schedulers.blocks.run.machine_code import assemble
 from learned_schedulers.blocks.run.native import Native
-from learned_schedulers.blocks.run.oracle import Execution, OracleError, Task, TimedTask
+from learned_schedulers.blocks.run.oracle import Execution, OracleError, Task
 from learned_schedulers.blocks.run.roles import Roles
 
 ADDRESS = 0x4000_0000  # of the code, below 4 GB, so that 32-bit calls can refer to its data
@@ -188,8 +188,6 @@ def test_no_code_runs_if_the_kernel_refuses_later(
         before = modes_of_files(folder)
         with pytest.raises(OracleError, match=expected):
             execute(executor, CALLS["mkdir"], folder)
-        with pytest.raises(OracleError, match=expected):
-            executor.time(TimedTask(ADDRESS, [piece(CALLS["mkdir"], folder)], 1, [STATE], 1, 0))
         assert modes_of_files(folder) == before
 
 
