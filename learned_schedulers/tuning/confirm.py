@@ -114,6 +114,7 @@ class Confirmation:
                 times[way].append(self._settings.bench.run().time)
             if number:
                 self.progress("confirm", number + 1, ratio(times[first], times[others[0]])[0])
+        variants.turn_back()
         return {way: ratio(times[first], times[way]) for way in others}
 
     def _helping(self, chosen: Chosen, variants: Variants, outcome: Outcome) -> Chosen:

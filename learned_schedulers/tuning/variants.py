@@ -43,6 +43,10 @@ class Variants:
                 os.replace(temporary, target)
                 self._before[path] = _stamp(target)
 
+    def turn_back(self) -> None:
+        """Put the files of the last build in their places: the next one begins with them."""
+        self.turn_to(next(reversed(self._names)))
+
     def clear(self) -> None:
         """Delete the copies."""
         shutil.rmtree(self._store, ignore_errors=True)

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 from learned_schedulers.command.main import app
 from learned_schedulers.tuning import tuned_orders
 from learned_schedulers.tuning.hot_file import Choice
-from tests.tuning.project import OTHER_LL, output, project
+from tests.tuning.project import HOT_LL, OTHER_LL, output, project
 
 TUNE = ["tune", "--build", "make -j2", "--bench", "./program", "--minutes", "0.05", "--pairs", "10"]
 
@@ -71,6 +71,16 @@ def test_what_makes_the_tests_fail_is_named_and_left_out(work: Path) -> None:
     assert "tests pass without other, which made them fail and is left out" in words_of_it, words_of_it
     assert [each.function for each in tuned_orders.read(work / tuned_orders.NAME)] == ["mix"]
     assert output(work) == before
+
+
+def test_a_project_that_does_not_get_faster_is_left_as_its_compiler_builds_it(work: Path) -> None:
+    slow = HOT_LL.replace("  ret i64 %g\n", "".join("  fence seq_cst\n" for _ in range(40)) + "  ret i64 %g\n")
+    (work / "hot.ll").write_text(slow)
+    make()
+    before = (work / "hot.o").read_bytes()
+    make("clean")
+    assert "nothing is kept" in called(*TUNE, "--function", "mix").output
+    assert (work / "hot.o").read_bytes() == before and not (work / tuned_orders.NAME).exists()
 
 
 def test_an_order_that_is_not_legal_is_not_applied(work: Path) -> None:

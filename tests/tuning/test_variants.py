@@ -25,5 +25,7 @@ def test_builds_are_exchanged(tmp_path: Path) -> None:
         assert ((tree / "program").read_text(), (tree / "sub/library").read_text()) == builds[name]
     assert not (tmp_path / "store/second/source").exists()
     assert sorted(path.name for path in tree.rglob("*") if path.is_file()) == ["library", "program", "source"]
+    variants.turn_back()
+    assert (tree / "program").read_text() == "3"
     variants.clear()
     assert not (tmp_path / "store").exists()
