@@ -9,8 +9,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from learned_schedulers.command.main import app
+from learned_schedulers.command.tuning_page import page
 from learned_schedulers.tuning import tuned_orders
+from learned_schedulers.tuning.benchmark import Benchmark
 from learned_schedulers.tuning.hot_file import Choice
+from learned_schedulers.tuning.outcome import Hot, Outcome, Settings
+from learned_schedulers.tuning.search import Found, Judged
 from tests.tuning.project import HOT_LL, OTHER_LL, output, project
 
 TUNE = ["tune", "--build", "make -j2", "--bench", "./program", "--minutes", "0.05", "--pairs", "10"]
@@ -49,8 +53,8 @@ def test_a_project_is_tuned_and_built_again_to_the_same_bytes(work: Path) -> Non
     assert sources == {name: (work / name).read_bytes() for name in sources}
     tuned = tuned_orders.read(work / tuned_orders.NAME)
     assert [(each.source, each.function) for each in tuned] == [("hot.c", "mix"), ("other.c", "other")]
-    page = (work / "page.html").read_text()
-    assert "alternated pairs" in page and "hot.c" in page and "<svg" in page
+    text = (work / "page.html").read_text()
+    assert "alternated pairs" in text and "hot.c" in text
     built = [(work / name).read_bytes() for name in ("hot.o", "other.o")]
     make("clean")
     compiler = called("cc", "--print", "gcc").stdout.strip()
@@ -59,6 +63,14 @@ def test_a_project_is_tuned_and_built_again_to_the_same_bytes(work: Path) -> Non
     make("clean")
     (work / "other.ll").write_text(OTHER_LL.replace("%x, 5", "%x, 7"))
     assert "says: 1; as usual, since they have changed (run tune again): other" in make(f"CC={compiler}")
+
+
+def test_the_page_draws_how_a_search_went() -> None:
+    search = Found([Judged(Choice("gcc"), 0.9)], 0.001, 40, [(1.0, 0.95), (2.0, 0.9)], ())
+    outcome = Outcome([Hot("f<int>", 0.7, "a.cc", "")], {("a.cc", "f<int>"): search}, measure="its time")
+    text = page(outcome, Settings("make", Benchmark("./b", Path("/p")), None, 1, 10, 2, 0))
+    assert "f&lt;int&gt; (a.cc)" in text and "2 s of search" in text and text.count("<polyline") == 1
+    assert "Nothing is faster" in text and "70.0%" in text
 
 
 def test_what_makes_the_tests_fail_is_named_and_left_out(work: Path) -> None:
