@@ -122,7 +122,7 @@ def _result(
     """What is said of a file, to people and as JSON."""
     after = choice.compiled.counts
     of_names = {function.name: function for function in searched if function.name in before}
-    faults = [Fault(f"{f.name}", reason, "it is compiled as it is") for f in searched for reason in f.reasons]
+    faults = [Fault(f.name, reason, "it is compiled as it is") for f in searched for reason in f.reasons]
     changed = [name for name in before if after[name] != before[name]]
     total, new_total = _sum(before), _sum(after)
     report: dict[str, Any] = {
@@ -150,18 +150,14 @@ def _result(
         f"{_change(total, new_total)} (for {job.processor}, {job.evaluations} evaluations each)"
     ]
     shown = [f"{printable(name)}: {_change(before[name], after[name])}" for name in changed]
-    lines += _few(shown)
+    lines += [f"  {line}" for line in shown[:_SHOWN]]
+    if len(shown) > _SHOWN:
+        lines.append(f"  and {len(shown) - _SHOWN} more; --json lists them")
     if not choice.ordered:
         lines.append("  nothing is better than LLVM's default: the code is as it was")
     elif output is not None and form in ("ll", "bc"):
         lines += _clang_lines(output)
     return Result("\n".join(lines), faults, report, failed=False)
-
-
-def _few(lines: list[str]) -> list[str]:
-    """The first of many lines, indented."""
-    more = [f"  and {len(lines) - _SHOWN} more; --json lists them"] if len(lines) > _SHOWN else []
-    return [f"  {line}" for line in lines[:_SHOWN]] + more
 
 
 def _clang_lines(output: Path) -> list[str]:

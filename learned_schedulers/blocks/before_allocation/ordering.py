@@ -120,10 +120,6 @@ class _Job(NamedTuple):
     standing: Counts
     seed: tuple[int, int]
 
-    def opened(self, emitter: Emitter) -> SingleFunction:
-        """The function alone."""
-        return single_function(self.module, self.function, emitter, self.standing)
-
 
 def _counted(jobs: list[_Job], processor: str, limits: Limits) -> Iterator[SearchResult]:
     """Functions side by side."""
@@ -133,7 +129,8 @@ def _counted(jobs: list[_Job], processor: str, limits: Limits) -> Iterator[Searc
     def task(job: _Job) -> SearchResult:
         emitter = emitters.get()
         try:
-            return by_counts(job.opened(emitter), emitter, limits, stop, np.random.default_rng(job.seed))
+            function = single_function(job.module, job.function, emitter, job.standing)
+            return by_counts(function, emitter, limits, stop, np.random.default_rng(job.seed))
         finally:
             emitters.put(emitter)
 
@@ -163,8 +160,7 @@ def best_module(code: str, before: Compiled, searched: list[SearchResult], emitt
     """The module in its new orders, but for functions that are no better in them: these stay as they stood.
 
     A search compiles a function alone, and what counts is how it compiles within its module: there its cost has to be
-    less. before: the module as it stands. Raises
-    LlvmError that names the file.
+    less. before: the module as it stands. Raises LlvmError that names the file.
     """
     left = {function.name: function for function in searched if function.orders}
     while left:

@@ -201,17 +201,17 @@ def single_function(module: Module, function: Function, emitter: Emitter, standi
 
 def movable(module: Module, function: Function) -> SingleFunction:
     """What may move in a function of a module; without a text."""
-    reasons = [f"{named(block)}: {block.left_alone}" for block in function.blocks if block.left_alone]
+    reasons = [f"{_named(block)}: {block.left_alone}" for block in function.blocks if block.left_alone]
     blocks = [i for i, block in enumerate(function.blocks) if len(block.items) > 1 and not block.left_alone]
     for i in [i for i in blocks if len(function.blocks[i].items) > LONGEST]:
-        reasons.append(f"{named(function.blocks[i])}: it has more than {LONGEST:,} instructions")
+        reasons.append(f"{_named(function.blocks[i])}: it has more than {LONGEST:,} instructions")
         blocks.remove(i)
     blocks.sort(key=lambda i: -len(function.blocks[i].items))
     apart, reason = _apart(module.parts, function, blocks)
     return SingleFunction(function, None, tuple(blocks), (*reasons, *reason), module.effects, apart)
 
 
-def named(block: Block) -> str:
+def _named(block: Block) -> str:
     """A block, for people."""
     return f"block {block.label or 'entry'}"
 

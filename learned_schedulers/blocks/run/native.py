@@ -94,19 +94,22 @@ class Native:
             return None
         return json.loads(answer) if len(size) == 4 and answer else None
 
-    def _run(self, task: Task, header: dict[str, Any]) -> dict[str, Any]:
+    def _run(self, task: Task) -> dict[str, Any]:
         """The worker's answer; {"lost": reason} if there is none. The next task can follow."""
         if any(begin <= constant < end for begin, end in self._occupied for constant in task.constants):
             return {"lost": "refers to addresses that this Python occupies (it is not position-independent)"}
         states = [state.encode() for state in task.states]
-        common_header = {
+        header = {
+            "job": "compare",
             "address": task.address,
             "code": [len(piece) for piece in task.pieces],
             "states": [len(state) for state in states],
             "segments": int(task.segments),
+            "undefined": task.undefined,
+            "registers": task.registers,
             "seconds": task.seconds,
         }
-        answer = self._ask(common_header | header, b"".join(task.pieces + states))
+        answer = self._ask(header, b"".join(task.pieces + states))
         if answer is None:
             self.close()
             self._start()
@@ -117,8 +120,7 @@ class Native:
 
     def execute(self, task: Task) -> Execution:
         """Run every piece from every state. The result is `lost` if the code kills its process."""
-        header = {"job": "compare", "undefined": task.undefined, "registers": task.registers}
-        answer = self._run(task, header)
+        answer = self._run(task)
         if "lost" in answer:
             return Execution([], answer["lost"])
         runs = [

@@ -26,10 +26,10 @@ _FIXED_NOREPLACE = 0x100000
 _SIGNALS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP)
 
 
-def map_memory(address: int, size: int, access: int = mmap.PROT_READ | mmap.PROT_WRITE, file: int = -1) -> int:
-    """Map memory at an address, or anywhere for address 0; with a file, the memory is shared with it."""
-    kind = (mmap.MAP_SHARED if file >= 0 else _ANONYMOUS) | (_FIXED_NOREPLACE if address else 0)
-    mapped = _libc.mmap(address or None, size, access, kind, file, 0)
+def _map_memory(address: int, size: int) -> int:
+    """Map memory that is readable and writable at an address, or anywhere for address 0."""
+    kind = _ANONYMOUS | (_FIXED_NOREPLACE if address else 0)
+    mapped = _libc.mmap(address or None, size, mmap.PROT_READ | mmap.PROT_WRITE, kind, -1, 0)
     if mapped in (None, ctypes.c_void_p(-1).value) or (address and mapped != address):
         raise OSError(ctypes.get_errno(), f"cannot map {size} bytes at {address:#x}")
     return int(mapped)
@@ -39,7 +39,7 @@ class Machine:
     """The trampoline in this process's memory, and the layout of the processor's XSAVE area."""
 
     def __init__(self, code: bytes, labels: dict[str, int]) -> None:
-        self.base = map_memory(0, layout.REGION_BYTES)
+        self.base = _map_memory(0, layout.REGION_BYTES)
         ctypes.memmove(self.base, code, len(code))
         _libc.mprotect(self.base, layout.CODE_BYTES, mmap.PROT_READ | mmap.PROT_EXEC)
         region = (ctypes.c_char * layout.REGION_BYTES).from_address(self.base)
@@ -73,7 +73,7 @@ class Machine:
     def catch(self) -> None:
         """Let the trampoline handle the faults of this process, on a separate stack."""
         size = 1 << 16
-        stack = struct.pack("<QiiQ", map_memory(0, size), 0, 0, size)
+        stack = struct.pack("<QiiQ", _map_memory(0, size), 0, 0, size)
         _libc.syscall(131, stack, None)  # sigaltstack
         # SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTORER
         action = struct.pack("<QQQQ", self.labels["handler"], 0x4C000004, self.labels["restorer"], 0)
@@ -105,9 +105,6 @@ class Machine:
         }
         for i, (offset, size) in self.places.items():
             area[offset : offset + size] = parts[i][:size]
-            if not any(parts[i]):
-                # As after `vzeroupper`: on Intel, upper halves in use slow SSE code down even if they are zero.
-                area[512] &= ~(1 << i)
         self.bytes[layout.IN_STATE : layout.IN_STATE + len(area)] = bytes(area)
 
 
@@ -123,25 +120,31 @@ class _PageCopy(NamedTuple):
     expected: int
 
 
-class Pieces:
-    """Pieces of code for this process's memory, and their start states."""
+class Job:
+    """Pieces of code, which run from the same start states; each is compared with the first one."""
 
     def __init__(self, machine: Machine, header: dict[str, Any], blob: bytes) -> None:
         self.machine = machine
-        self.start: int = header["address"]
         jump_to_leave = layout.JUMP + machine.labels["leave"].to_bytes(8, "little")
         parts, offset = [], 0
         for size in [*header["code"], *header["states"]]:
             parts.append(blob[offset : offset + size])
             offset += size
-        self.pieces = [part + jump_to_leave for part in parts[: len(header["code"])]]
+        pieces = [part + jump_to_leave for part in parts[: len(header["code"])]]
         self.states = parts[len(header["code"]) :]
+        start: int = header["address"]
+        slot = layout.slot_bytes(max(header["code"]))
+        self.entries = [start + i * slot for i in range(len(pieces))]
+        image = b"".join(piece.ljust(slot, b"\0") for piece in pieces)
+        _map_memory(start, room := -(-len(image) // PAGE_BYTES) * PAGE_BYTES)
+        ctypes.memmove(start, image, len(image))
+        _libc.mprotect(start, room, mmap.PROT_READ | mmap.PROT_EXEC)
         machine.words[layout.SEGMENTS >> 3] = header["segments"]
-        self.initial = map_memory(0, layout.MAX_PAGES * PAGE_BYTES)
-
-    def answer(self) -> dict[str, Any]:
-        """The results, for `native`."""
-        raise NotImplementedError
+        self.undefined: int = header["undefined"]
+        self.report_registers: bool = header["registers"]
+        self.initial = _map_memory(0, layout.MAX_PAGES * PAGE_BYTES)
+        self.expected = _map_memory(0, layout.MAX_PAGES * PAGE_BYTES)
+        self.difference: tuple[int, str] = (-1, "")
 
     def run(self, entry: int) -> int:
         self.machine.words[layout.ENTRY >> 3] = entry
@@ -177,23 +180,6 @@ class Pieces:
         """Restore the initial content of pages."""
         for page, initial in pages:
             ctypes.memmove(page, initial, PAGE_BYTES)
-
-
-class Job(Pieces):
-    """Pieces of code, which run from the same start states; each is compared with the first one."""
-
-    def __init__(self, machine: Machine, header: dict[str, Any], blob: bytes) -> None:
-        super().__init__(machine, header, blob)
-        slot = layout.slot_bytes(max(header["code"]))
-        self.entries = [self.start + i * slot for i in range(len(self.pieces))]
-        image = b"".join(piece.ljust(slot, b"\0") for piece in self.pieces)
-        map_memory(self.start, room := -(-len(image) // PAGE_BYTES) * PAGE_BYTES)
-        ctypes.memmove(self.start, image, len(image))
-        _libc.mprotect(self.start, room, mmap.PROT_READ | mmap.PROT_EXEC)
-        self.undefined: int = header["undefined"]
-        self.report_registers: bool = header["registers"]
-        self.expected = map_memory(0, layout.MAX_PAGES * PAGE_BYTES)
-        self.difference: tuple[int, str] = (-1, "")
 
     def from_state(self, state: bytes) -> dict[str, Any]:
         """Outcome of every piece from one state."""
@@ -270,4 +256,5 @@ class Job(Pieces):
         return ", ".join(differences)
 
     def answer(self) -> dict[str, Any]:
+        """The results, for `native`."""
         return {"states": [self.from_state(state) for state in self.states], "difference": self.difference}
