@@ -1,8 +1,8 @@
 """What `tune` gains in programs of others: `python -m benchmarks.tuning FOLDER` (a quarter of an hour for each).
 
-tuning_programs.yaml names the programs, Debian's sources with a benchmark of their own; it was written before the
-search was developed, and those marked `development` were looked at meanwhile. Each is built in a tree for each way: by
-GCC and by clang with the project's own options, by both with functions and loops at aligned places, by clang with a
+tuning_programs.yaml names the programs, Debian's sources with a benchmark of their own; on those marked `development`
+the search was developed, and the others were listed before any of them was tuned. Each is built in a tree for each way:
+by GCC and by clang with the project's own options, by both with functions and loops at aligned places, by clang with a
 profile of the benchmark (PGO), by `tune` with the project's compiler, GCC, and by `tune` upon PGO. Then all run in
 turns. A second call, at another hour, adds its runs to the first one's; `--publish` writes the experiment `tuning` from
 all of them.
@@ -37,7 +37,7 @@ from learned_schedulers.blocks.before_allocation import learned_search
 from learned_schedulers.blocks.before_allocation.learned_search import Costs
 from learned_schedulers.blocks.before_allocation.policy import follow
 from learned_schedulers.blocks.before_allocation.problem import Problem, problem
-from learned_schedulers.blocks.before_allocation.single_function import Module, movable
+from learned_schedulers.blocks.before_allocation.single_function import movable
 from learned_schedulers.blocks.dag.sampling import random_ready
 from learned_schedulers.tuning.benchmark import Benchmark, ratio
 from learned_schedulers.tuning.build import Build, compilers
@@ -189,7 +189,7 @@ def _judge(place: Path, program: Program) -> None:
         for site, (file, share, _) in campaign.sites(emitters).items():
             function = file.functions[site.function]
             size = sum(len(block.items) for block in function.blocks)
-            can_move = movable(Module.of(file.text), function)
+            can_move = movable(file.module, function)
             index = can_move.blocks[0]
             of_block = problem(function, function.blocks[index], can_move.precedes(index))
             moving = learned_search.strategy(weights, rng)

@@ -51,8 +51,8 @@ def main(
     program and compared with your build in alternated pairs of runs, at four places in memory; then your tests run.
 
     tuned.orders keeps what was found: commit it, and build by the compiler that `learned-schedulers cc --print` names.
-    Nothing of the project changes but what its build makes. Ctrl-C keeps what has been confirmed; a second call goes on
-    from what the first one found.
+    Nothing of the project changes but what its build makes. Ctrl-C leaves your own build in the tree, and a second call
+    goes on from what the first one found.
 
     It needs clang, binutils, and perf (Debian: apt-get install clang-19 linux-perf). Both commands run as you would run
     them, with your rights. Left alone, and said: files that clang does not compile, link-time optimisation, assembly,
@@ -73,12 +73,12 @@ def main(
     learned-schedulers tune --build "make -j2" --bench "./examples/nettle-benchmark sha3_256" --test "make check"
     learned-schedulers tune --build "ninja -C build" --bench "build/bench" --function f --report page.html
 
-    Exit code 1: the build or the benchmark fails; then nothing is kept.
+    Exit code 1: the build or the benchmark fails; then nothing is kept, and your own build is in the tree.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from tqdm import tqdm
 
-    from learned_schedulers.files import check_writable
+    from learned_schedulers.files import check_writable, replacing
     from learned_schedulers.tuning import tuned_orders
     from learned_schedulers.tuning.benchmark import Benchmark
     from learned_schedulers.tuning.build import Build, compilers
@@ -107,14 +107,14 @@ def main(
         try:
             outcome = campaign.run(work / tuned_orders.NAME)
         except KeyboardInterrupt:
-            campaign.end()
             outcome = campaign.outcome
             say("ended by Ctrl-C; what the search has found is where the next call begins")
     _tell(outcome)
     if report is not None:
         from learned_schedulers.command.tuning_page import page
 
-        report.write_text(page(outcome, settings), encoding="utf-8")
+        with replacing(report, follow=True) as temporary:
+            temporary.write_text(page(outcome, settings), encoding="utf-8")
         print(f"page: {report}")
 
 

@@ -28,27 +28,7 @@ _GLUED = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)(?=[A-Za-z])")
 _BEHIND = re.compile(r"['\")\]]*\s*[:=]\s*(\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)")
 _WORDS = 600  # characters of a failed benchmark's words that an error repeats
 # Student's t for two-sided 95% by degrees of freedom; of the last ones the larger value is taken.
-_T95 = (
-    np.inf,
-    12.71,
-    4.30,
-    3.18,
-    2.78,
-    2.57,
-    2.45,
-    2.36,
-    2.31,
-    2.26,
-    2.23,
-    2.20,
-    2.18,
-    2.16,
-    2.14,
-    2.13,
-    2.12,
-    2.11,
-    2.10,
-)
+_T95 = (np.inf, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13, 2.12)
 SHORTEST = 0.05  # seconds of a run that tells something
 
 

@@ -6,7 +6,8 @@ import json
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from contextlib import suppress
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -48,24 +49,32 @@ class Campaign:
     def run(self, path: Path) -> Outcome:
         """All of it. path: of tuned.orders, which is written as soon as something is confirmed.
 
-        Raises BuildError, BenchmarkError or NotSampled.
+        Raises BuildError, BenchmarkError or NotSampled. Whatever ends it, the tree has the build of its own compilers.
         """
-        with Emitters(self._settings.cores) as emitters:
-            sites = self.sites(emitters)
-            if sites:
-                self._search(sites, emitters)
-            chosen = self._chosen()
-            if chosen:
-                confirmation = Confirmation(self._build, self._files, self._settings, emitters)
-                confirmation.progress = self.progress
-                confirmation.run(chosen, self.outcome, self._state / "variants")
-        self._keep(path)
+        try:
+            with Emitters(self._settings.cores) as emitters:
+                self._run(emitters)
+            self._keep(path)
+        except BaseException:
+            with suppress(BuildError):  # it may be the build that has failed
+                self._build.put({})
+            raise
         return self.outcome
+
+    def _run(self, emitters: Emitters) -> None:
+        sites = self.sites(emitters)
+        if sites:
+            self._search(sites, emitters)
+        chosen = self._chosen()
+        if chosen:
+            confirmation = Confirmation(self._build, self._files, self._settings, emitters)
+            confirmation.progress = self.progress
+            confirmation.run(chosen, self.outcome, self._state / "variants")
 
     def sites(self, emitters: Emitters) -> dict[Site, tuple[HotFile, float, dict[Choice, bytes]]]:
         """Build the program with dispatchers. Hot functions, each with its share of the time and its first versions."""
         default = self._default()
-        plain = self._with_llvm(self._hot_outputs(default, self._places()), emitters)
+        plain = self._with_llvm(self._hot_outputs(default), emitters)
         return self._sites(plain, emitters)
 
     def _keep(self, path: Path) -> None:
@@ -74,7 +83,7 @@ class Campaign:
             f"{middle:.3f} [{low:.3f}, {high:.3f}] of the default build's time, {self._settings.pairs} alternated pairs"
         )
         if not self.outcome.tuned:
-            self.end()
+            self._build.put({})
             reason = result if low < high else "no function could be searched"
             if self.outcome.tests:
                 reason = f"{result}, but {self.outcome.tests}"
@@ -82,10 +91,6 @@ class Campaign:
             return
         tuned_orders.write(path, self.outcome.tuned, {"benchmark": self._settings.bench.command, "result": result})
         self.say(f"1.00 -> {result}{'; ' * bool(self.outcome.tests)}{self.outcome.tests}")
-
-    def end(self) -> None:
-        """Leave the project as its own compilers build it."""
-        self._build.put({})
 
     def _default(self) -> dict[str, float]:
         """Build as usual, see that the benchmark can be used, and sample it."""
@@ -133,12 +138,14 @@ class Campaign:
         if names := self._settings.functions:
             return dict.fromkeys(names, 1 / len(names))
         shares = hot_functions.shares(self._settings.bench.command, self._work, self._state)
-        places = self._places()
-        total = sum(share for symbol, share in shares.items() if symbol.split(".")[0] in places)
-        return {symbol: share / total if symbol.split(".")[0] in places else share for symbol, share in shares.items()}
+        total = sum(share for symbol, share in shares.items() if symbol.split(".")[0] in self._places)
+        return {
+            symbol: share / total if symbol.split(".")[0] in self._places else share for symbol, share in shares.items()
+        }
 
+    @cached_property
     def _places(self) -> dict[str, list[Object]]:
-        """The objects that define a symbol."""
+        """The objects of the usual build that define a symbol."""
         places: dict[str, list[Object]] = {}
         for each in self._build.objects().values():
             if each.output.exists():
@@ -149,18 +156,17 @@ class Campaign:
     def _relative(self, source: Path) -> str:
         return str(source.relative_to(self._work)) if source.is_relative_to(self._work) else str(source)
 
-    def _hot_outputs(self, shares: Mapping[str, float], places: Mapping[str, list[Object]]) -> list[Object]:
+    def _hot_outputs(self, shares: Mapping[str, float]) -> list[Object]:
         """The objects with hot functions; others are noted with the reason."""
         outputs: dict[Path, Object] = {}
         for symbol, share in shares.items():
             if share < SHARE:
                 continue
-            defining = places.get(symbol.split(".")[0], [])
+            defining = self._places.get(symbol.split(".")[0], [])
             if not defining:
                 self.outcome.hot.append(Hot(symbol, share, "", "its source is not part of this build"))
-            for (
-                each
-            ) in defining:  # local functions of several files may have one name; those that are not called drop out
+            # Local functions of several files may have one name; what is not called drops out.
+            for each in defining:
                 if each.reason:
                     reason = f"clang does not compile its file: {each.reason}"
                     self.outcome.hot.append(Hot(symbol, share, self._relative(each.source), reason))

@@ -37,13 +37,13 @@ def _reached(variable: re.Match[str]) -> str:
     rest = [word for word in words.split() if word not in LINKAGE or word in ("hidden", "protected")]
     if "external" in words.split():
         return variable[0]
-    if is_own(words, kind):
+    if _is_own(words, kind):
         return f"{at} = internal {' '.join(word for word in rest if word not in ('hidden', 'protected'))} {kind} "
     direct = ["dso_local"] * ("dso_local" in words.split())
     return f"{at} = available_externally {' '.join([*direct, *rest])} {kind} "
 
 
-def is_own(words: str, kind: str) -> bool:
+def _is_own(words: str, kind: str) -> bool:
     """Whether a variable is a constant whose address does not matter."""
     return kind == "constant" and "unnamed_addr" in words.split() and "thread_local" not in words
 
@@ -98,7 +98,7 @@ def without(text: str, removed: Sequence[str]) -> Rest:
                 local.append(at)
                 line = _LOCAL.sub("hidden ", line, count=1) if line.startswith("define ") else line
         elif (
-            (variable := _VARIABLE.match(line)) and _LOCAL.search(variable[2]) and not is_own(variable[2], variable[3])
+            (variable := _VARIABLE.match(line)) and _LOCAL.search(variable[2]) and not _is_own(variable[2], variable[3])
         ):
             if _NUMBERED.match(at):
                 raise NotDispatchable(f"it reaches {at}, which has no name for the linker")

@@ -108,13 +108,15 @@ class Confirmation:
         """Time of each way over that of the first, with interval; all in turns, in a sequence that turns, too."""
         first, *others = builds
         times: dict[str, list[float]] = {way: [] for way in builds}
-        for number in range(rounds):
-            for way in [*builds] if number % 2 else [*reversed(builds)]:
-                variants.turn_to(builds[way][number % len(builds[way])])
-                times[way].append(self._settings.bench.run().time)
-            if number:
-                self.progress("confirm", number + 1, ratio(times[first], times[others[0]])[0])
-        variants.turn_back()
+        try:
+            for number in range(rounds):
+                for way in [*builds] if number % 2 else [*reversed(builds)]:
+                    variants.turn_to(builds[way][number % len(builds[way])])
+                    times[way].append(self._settings.bench.run().time)
+                if number:
+                    self.progress("confirm", number + 1, ratio(times[first], times[others[0]])[0])
+        finally:
+            variants.turn_back()
         return {way: ratio(times[first], times[way]) for way in others}
 
     def _helping(self, chosen: Chosen, variants: Variants, outcome: Outcome) -> Chosen:

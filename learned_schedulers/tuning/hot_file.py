@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from learned_schedulers.blocks.before_allocation import users_code
-from learned_schedulers.blocks.before_allocation.functions import Function, functions, prove, reordered
+from learned_schedulers.blocks.before_allocation.functions import Block, Function, functions, prove, reordered
 from learned_schedulers.blocks.before_allocation.llvm import Emitter
 from learned_schedulers.blocks.before_allocation.llvm_child import SCHEDULERS
-from learned_schedulers.blocks.before_allocation.single_function import Module, Parts, movable
+from learned_schedulers.blocks.before_allocation.single_function import Module, movable
 from learned_schedulers.tuning import candidates
 from learned_schedulers.tuning.command_line import without_outputs
 from learned_schedulers.tuning.dispatcher import with_dispatcher
@@ -62,7 +62,8 @@ class HotFile:
         """Raises Unreadable if LLVM refuses the code."""
         self.name, self.call = name, call
         self.text = users_code.read(bitcode, name)
-        self.parts = Parts(self.text)
+        self.module = Module.of(self.text)
+        self._alone: dict[str, tuple[str, tuple[Block, ...]]] = {}  # by symbol
         self._by_compiler: dict[tuple[str, bool], bytes] = {}
 
     @cached_property
@@ -72,7 +73,14 @@ class HotFile:
 
     def alone(self, symbol: str) -> str:
         """The module of a function alone."""
-        return candidates.alone(self.parts, self.functions[symbol].at)
+        return self._apart(symbol)[0]
+
+    def _apart(self, symbol: str) -> tuple[str, tuple[Block, ...]]:
+        """A function's module, and its blocks there."""
+        if symbol not in self._alone:
+            text = candidates.alone(self.module.parts, self.functions[symbol].at)
+            self._alone[symbol] = text, next(each for each in functions(text) if each.symbol == symbol).blocks
+        return self._alone[symbol]
 
     def fingerprint(self, symbol: str) -> str:
         """What a choice for a function is made for."""
@@ -87,16 +95,15 @@ class HotFile:
 
     def ordered(self, symbol: str, choice: Choice) -> str:
         """The module of a function alone, its blocks in the orders of a choice."""
-        text = self.alone(symbol)
-        if not choice.orders:
-            return text
-        blocks = next(each for each in functions(text) if each.symbol == symbol).blocks
+        text, blocks = self._apart(symbol)
         return reordered(text, [(blocks[index], np.array(order)) for index, order in choice.orders])
 
     def prove(self, symbol: str, choice: Choice) -> None:
         """Raises NotProven if an order of a choice is not legal."""
+        if not choice.orders:
+            return
         function = self.functions[symbol]
-        can_move = movable(Module.of(self.text), function)
+        can_move = movable(self.module, function)
         orders = [(function.blocks[index], np.array(order)) for index, order in choice.orders]
         dags = {(function.name, function.blocks[index].label): can_move.precedes(index) for index, _ in choice.orders}
         prove(self.text, reordered(self.text, orders), dags)
@@ -104,7 +111,7 @@ class HotFile:
     def by_compiler(self, kind: str, apart: bool = True) -> bytes:
         """The file's object by GCC or clang with the user's options. Raises NotSeparable with its first error.
 
-        apart: so that functions can be removed out of it.
+        apart: so that functions can be taken out of it.
         """
         if (kind, apart) not in self._by_compiler:
             self._by_compiler[kind, apart] = self._compiled(kind, apart)
@@ -139,7 +146,7 @@ class HotFile:
         """The version of a function that is a dispatcher. Raises LlvmError or NotDispatchable."""
         function = self.functions[symbol]
         text = self.alone(symbol)
-        mentioned = {*candidates.mentioned(text)}
+        mentioned = candidates.mentioned(text)
         text += "".join(f"declare void {name}()\n" for name in externals if name not in mentioned)
         return emitter.object_file(with_dispatcher(text, function.at, externals, site), self.name)
 

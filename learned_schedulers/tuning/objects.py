@@ -17,7 +17,7 @@ _WRITABLE, _FIXED = 0x1, (".data.rel.ro", ".init_array", ".eh_frame")
 
 
 class NotSeparable(ValueError):
-    """An object cannot be alone apart or joined; the message says why."""
+    """An object cannot be taken apart or joined; the message says why."""
 
 
 def function_of(content: bytes, symbol: str) -> bytes:

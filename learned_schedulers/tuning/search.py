@@ -12,7 +12,7 @@ import numpy as np
 from learned_schedulers.blocks.before_allocation.learned_search import Costs, Orders
 from learned_schedulers.blocks.before_allocation.llvm import LlvmError
 from learned_schedulers.blocks.before_allocation.problem import Problem, problem
-from learned_schedulers.blocks.before_allocation.single_function import Module, SingleFunction, movable
+from learned_schedulers.blocks.before_allocation.single_function import SingleFunction, movable
 from learned_schedulers.tuning.emitters import Emitters
 from learned_schedulers.tuning.hot_file import DEFAULT, IN_ORDER, LLVM, Choice, HotFile
 from learned_schedulers.tuning.images import NotPlaceable
@@ -88,7 +88,7 @@ class Search:
         ends = self._began + seconds
         default = ready[Choice(DEFAULT)]
         reasons = self._judge_ready(ready)
-        of_module = movable(Module.of(self._file.text), self._file.functions[self._site.function])
+        of_module = movable(self._file.module, self._file.functions[self._site.function])
         reasons += of_module.reasons
         settings = [
             choice.how for choice in sorted(self._ratios, key=self._ratios.__getitem__) if choice.how in IN_ORDER

@@ -95,6 +95,17 @@ def test_a_project_that_does_not_get_faster_is_left_as_its_compiler_builds_it(wo
     assert (work / "hot.o").read_bytes() == before and not (work / tuned_orders.NAME).exists()
 
 
+def test_a_failure_leaves_the_usual_build(work: Path) -> None:
+    make()
+    before = (work / "hot.o").read_bytes()
+    (work.parent / "usual.o").write_bytes(before)
+    make("clean")
+    bench = "./program; cmp -s hot.o ../usual.o"  # it fails in any other build
+    result = CliRunner().invoke(app, [*TUNE[:3], "--bench", bench, *TUNE[5:]])
+    assert result.exit_code == 1 and "ended with exit code 1" in result.stderr
+    assert (work / "hot.o").read_bytes() == before
+
+
 def test_an_order_that_is_not_legal_is_not_applied(work: Path) -> None:
     called(*TUNE)
     path = work / tuned_orders.NAME
