@@ -122,4 +122,4 @@ def _tell(outcome: Outcome) -> None:
     for reason in outcome.reasons:
         print(f"  left alone: {reason}", file=sys.stderr)
     if outcome.tuned:
-        print(f"{len(outcome.tuned)} functions in tuned.orders")
+        print(f"functions in tuned.orders: {len(outcome.tuned)}")

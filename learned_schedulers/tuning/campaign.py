@@ -124,7 +124,7 @@ class Campaign:
                 "do more"
             )
         needed = 2 * self._settings.pairs * float(np.mean([run.seconds for run in runs]))
-        if needed > 30 * self._settings.minutes:
+        if needed > max(60.0, 30 * self._settings.minutes):
             self.say(
                 f"  confirming takes {needed / 60:.0f} minutes beside the {self._settings.minutes:g} of the search"
             )
