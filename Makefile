@@ -33,7 +33,7 @@ reproduce: $(READY) llvm npm unlock ## the main job: everything from the downloa
 	@echo "The runs on the dashboard: make dashboard"
 
 .PHONY: test
-test: $(READY) llvm g++ ## lint, types, quick unit tests, then the whole pipeline on a tiny corpus
+test: $(READY) llvm g++ clang ## lint, types, quick unit tests, then the whole pipeline on a tiny corpus
 	ruff check .
 	ruff format --check .
 	{ mypy && mypy examples/*.py; } & pytest -q -n 2 --dist loadfile -m "not e2e and not slow" && wait $$!  # types beside the tests
@@ -118,6 +118,12 @@ g++:
 	@{ command -v g++ >/dev/null && ls $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h >/dev/null 2>&1; } \
 		|| $(call APT,g++ python3-dev) \
 		|| echo "g++ or Python.h is missing and cannot be installed from here: TorchInductor's tests are skipped. As root: apt-get install -y --no-install-recommends g++ python3-dev" >&2
+
+# Versions of functions by clang's own intermediate code are tested with it, and skipped without it.
+.PHONY: clang
+clang:
+	@command -v clang-19 >/dev/null || $(call APT,clang-19) \
+		|| echo "clang-19 is missing and cannot be installed from here: its tests are skipped. As root: apt-get install -y --no-install-recommends clang-19" >&2
 
 # A team's server (docs/team.md): the test starts its own on loopback, and is skipped, with the reason, without it.
 .PHONY: sshd

@@ -27,7 +27,7 @@ def tuned_object(file: HotFile, tuned: Sequence[Tuned]) -> tuple[bytes | None, l
     None if all have. Raises NotProven for an order that is not legal, LlvmError, NotSeparable or NotDispatchable.
     """
     if whole := next((each for each in tuned if not each.function), None):
-        return file.by_compiler(whole.choice.how, apart=False), []
+        return file.whole(whole.choice.how), []
     fit = [
         each
         for each in tuned
@@ -40,7 +40,7 @@ def tuned_object(file: HotFile, tuned: Sequence[Tuned]) -> tuple[bytes | None, l
         return None, changed
     with Emitters(1) as emitters:
         parts = {each.function: file.version(each.function, each.choice, emitters) for each in sorted(fit)}
-        return file.with_versions(parts, emitters["default"]), changed
+        return file.with_versions(parts, emitters), changed
 
 
 def main(folder: Path, source: str, output: Path, compiler: str, language: str, command: Sequence[str]) -> None:

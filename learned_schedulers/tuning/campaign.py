@@ -18,7 +18,7 @@ from learned_schedulers.blocks.read.unreadable import Unreadable
 from learned_schedulers.tuning import hot_functions, tuned_orders
 from learned_schedulers.tuning.benchmark import SHORTEST, BenchmarkError
 from learned_schedulers.tuning.build import Build, BuildError, Object
-from learned_schedulers.tuning.confirm import Confirmation
+from learned_schedulers.tuning.confirm import ROUNDS, Confirmation
 from learned_schedulers.tuning.dispatcher import NotDispatchable
 from learned_schedulers.tuning.emitters import Emitters
 from learned_schedulers.tuning.hot_file import DEFAULT, Choice, HotFile
@@ -31,6 +31,8 @@ from learned_schedulers.tuning.search import EQUAL, Found, Search, versions
 SHARE = 0.02  # of the benchmark's time, from which a function is hot
 _UNFIT = (LlvmError, NotSeparable, NotDispatchable, NotPlaceable, Unreadable)
 _STEADY = 0.01  # of the time: what ten pairs of runs should tell
+_FOR_SEARCH = 1 / 3  # of the time that the user gives, at least; the rest is for building and confirming
+_WAYS, _BUILDS = 6, 14  # that are compared, and that are made, about
 _PROBES = 5  # runs before the search, which tell how steady the benchmark is
 
 
@@ -42,6 +44,8 @@ class Campaign:
         self._files: dict[Path, HotFile] = {}  # by output
         self._searched: dict[Path, dict[str, Found]] = {}  # by outputs and symbols
         self._rng = np.random.default_rng(settings.seed)
+        self._began = time.monotonic()
+        self._seconds = self._seconds_of_build = 0.0  # of a run, and of a build
         self.outcome = Outcome()
         self.say: Callable[[str], None] = print
         self.progress: Callable[[str, int, float], None] = lambda symbol, judged, best: None
@@ -123,11 +127,9 @@ class Campaign:
                 "  it is unsteady: gains below this will not be seen; leave the computer alone, or let the benchmark "
                 "do more"
             )
-        needed = 2 * self._settings.pairs * float(np.mean([run.seconds for run in runs]))
-        if needed > max(60.0, 30 * self._settings.minutes):
-            self.say(
-                f"  confirming takes {needed / 60:.0f} minutes beside the {self._settings.minutes:g} of the search"
-            )
+        self._seconds = float(np.mean([run.seconds for run in runs]))
+        if (needed := 2 * self._settings.pairs * self._seconds) > 60 * self._settings.minutes / 2:
+            self.say(f"  its runs are long: comparing whole programs takes more than {needed / 60:.0f} minutes")
         return self._sampled()
 
     def _sampled(self) -> dict[str, float]:
@@ -138,10 +140,10 @@ class Campaign:
         if names := self._settings.functions:
             return dict.fromkeys(names, 1 / len(names))
         shares = hot_functions.shares(self._settings.bench.command, self._work, self._state)
-        total = sum(share for symbol, share in shares.items() if symbol.split(".")[0] in self._places)
-        return {
-            symbol: share / total if symbol.split(".")[0] in self._places else share for symbol, share in shares.items()
-        }
+        own = {symbol for symbol in shares if symbol.split(".")[0] in self._places}
+        own |= {symbol for file in self._files.values() for symbol in file.functions}
+        total = sum(share for symbol, share in shares.items() if symbol in own)
+        return {symbol: share / total if symbol in own else share for symbol, share in shares.items()}
 
     @cached_property
     def _places(self) -> dict[str, list[Object]]:
@@ -181,7 +183,7 @@ class Campaign:
             name = self._relative(each.source)
             try:
                 file = HotFile(each.code.read_bytes(), name, each.call)
-                contents[each.output] = file.with_versions({}, emitters["default"])
+                contents[each.output] = file.with_versions({}, emitters)
                 self._files[each.output] = file
             except (*_UNFIT, OSError) as error:
                 self.outcome.reasons.append(f"{name}: {error}")
@@ -213,8 +215,8 @@ class Campaign:
                     ready, reasons = versions(file, symbol, emitters, self._earlier(file, symbol))
                     names = file.externals(symbol, list(ready.values()))
                     site = Site(f"site{len(sites)}", len(sites), symbol, tuple(names))
-                    dispatchers[symbol] = file.dispatched(symbol, names, site.name, emitters["default"])
-                    file.with_versions({symbol: dispatchers[symbol]}, emitters["default"])
+                    dispatchers[symbol] = file.dispatched(symbol, names, site.name, emitters)
+                    file.with_versions({symbol: dispatchers[symbol]}, emitters)
                 except (*_UNFIT, ValueError) as error:
                     dispatchers.pop(symbol, None)
                     self.outcome.hot.append(Hot(symbol, shares[symbol], file.name, str(error)))
@@ -222,14 +224,16 @@ class Campaign:
                 sites[site] = (file, shares[symbol], ready)
                 self.outcome.hot.append(Hot(symbol, shares[symbol], file.name, ""))
                 self.outcome.reasons += [f"{symbol}: {reason}" for reason in reasons]
-            content = file.with_versions(dispatchers, emitters["default"])
+            content = file.with_versions(dispatchers, emitters)
             contents[output] = joined(content, [judge], []) if dispatchers else content
         for hot in sorted(self.outcome.hot, key=lambda each: -each.share):
             self.say(
                 f"  {hot.share:6.1%}  {hot.symbol}  {hot.file}{'  left alone: ' + hot.reason if hot.reason else ''}"
             )
         if sites:
+            began = time.monotonic()
             self._build.put(contents)
+            self._seconds_of_build = time.monotonic() - began
         return sites
 
     def _compiled_judge(self) -> bytes:
@@ -241,7 +245,8 @@ class Campaign:
         """Search the functions one after the other, each for its share of the time."""
         judge = Judge(self._settings.bench, self._state / "judge")
         learned = partial(learned_search.search, weights=learned_search.read())
-        ends = time.monotonic() + 60 * self._settings.minutes
+        ends = self._began + 60 * self._settings.minutes - self._confirming()
+        ends = max(ends, time.monotonic() + _FOR_SEARCH * 60 * self._settings.minutes)
         waiting = sum(share for _, share, _ in sites.values())
         for site, (file, share, ready) in sorted(sites.items(), key=lambda item: -item[1][1]):
             search = Search(file, site, judge, emitters, self._rng)
@@ -263,6 +268,11 @@ class Campaign:
                 f"  {site.function}: 1.00 -> {best.ratio:.3f} of LLVM's time by {best.choice} "
                 f"({search_outcome.judged:,} versions; equal code differs by {search_outcome.control:.3f})"
             )
+
+    def _confirming(self) -> float:
+        """About the seconds that confirming will take."""
+        runs = 2 * self._settings.pairs + ROUNDS * (_WAYS + len(self._files))
+        return runs * self._seconds + (_BUILDS + len(self._files)) * self._seconds_of_build
 
     def _earlier_path(self, file: HotFile, symbol: str) -> Path:
         return self._state / "found" / f"{file.fingerprint(symbol)}.json"

@@ -17,6 +17,7 @@ from learned_schedulers.tuning.dispatcher import IDENTIFIER, LINKAGE, NotDispatc
 
 _VARIABLE = re.compile(rf"^(@{IDENTIFIER}) = ((?:[\w().]+ )*?)(global|constant) (?=.)", re.MULTILINE)
 _GLOBAL = re.compile(rf"@{IDENTIFIER}")
+_ADDRESS = re.compile(rf"(@{IDENTIFIER})(?![(\w.$\"-])")
 _LOCAL = re.compile(r"\b(?:internal|private) ")
 _ALIAS = re.compile(rf"^@{IDENTIFIER} = .*\b(?:alias|ifunc) .*", re.MULTILINE)
 _NUMBERED = re.compile(r"@\d+$")
@@ -59,6 +60,33 @@ def externals(text: str, function: str) -> list[str]:
 def mentioned(text: str) -> set[str]:
     """The names with @ of all globals of a text."""
     return {*_GLOBAL.findall(text)}
+
+
+def addresses(text: str) -> set[str]:
+    """The names with @ whose address a module uses, and of functions not merely to call them."""
+    return {*_ADDRESS.findall(text)}
+
+
+def is_local(head: str) -> bool:
+    """Whether only its file may see a function, from its first line."""
+    return bool(_LOCAL.search(head.partition("@")[0]))
+
+
+def local(text: str) -> set[str]:
+    """The names with @ that only a module itself may see; its own constants are none of them."""
+    variables = _VARIABLE.finditer(text)
+    names = {each[1] for each in variables if _LOCAL.search(each[2]) and not _is_own(each[2], each[3])}
+    return names | {each.at for each in functions(text) if is_local(each.head)}
+
+
+def defined(text: str) -> set[str]:
+    """The names with @ of the functions and variables that a module defines, but for its own constants."""
+    variables = {
+        each[1]
+        for each in _VARIABLE.finditer(text)
+        if "external" not in each[2].split() and not _is_own(each[2], each[3])
+    }
+    return variables | {each.at for each in functions(text)}
 
 
 class Rest(NamedTuple):

@@ -17,7 +17,7 @@ from learned_schedulers.tuning.tuned_orders import Tuned
 from learned_schedulers.tuning.variants import Variants
 
 _OFFSETS = (0, 16, 32, 48)  # bytes: places at which the final program is confirmed
-_ROUNDS = 5  # runs of each way by which one of them is chosen; its figure comes from runs of their own
+ROUNDS = 5  # runs of each way by which one of them is chosen; its figure comes from runs of their own
 
 
 class Confirmation:
@@ -58,12 +58,12 @@ class Confirmation:
         for output, by_symbol in chosen.items():
             file = self._files[output]
             if whole := by_symbol.get(""):
-                contents[output] = file.by_compiler(whole[0].how, apart=False)
+                contents[output] = file.whole(whole[0].how)
                 continue
             parts = {
                 symbol: file.version(symbol, each, self._emitters) for symbol, (each, _) in sorted(by_symbol.items())
             }
-            contents[output] = file.with_versions(parts, self._emitters["default"], offset)
+            contents[output] = file.with_versions(parts, self._emitters, offset)
         return contents
 
     def _built(self, name: str, chosen: Chosen, offsets: Sequence[int], variants: Variants) -> list[str]:
@@ -84,22 +84,21 @@ class Confirmation:
             builds[way] = self._built(way, of_files, _OFFSETS if way == "tuned" else _OFFSETS[:1], variants)
         self._build.put({})
         variants.add("default")
-        outcome.ways = self._compared(builds, variants, _ROUNDS)
+        outcome.ways = self._compared(builds, variants, ROUNDS)
         best = min(outcome.ways, key=lambda way: outcome.ways[way][0])
         return ways[best]
 
     def _whole_files(self) -> dict[str, Chosen]:
-        """All hot files as a compiler makes them that is not the user's."""
+        """All hot files as compilers make them, by the user's options and at -O3, if that is not the usual build."""
         ways: dict[str, Chosen] = {}
-        for kind in ("gcc", "clang"):
+        for how in ("gcc", "clang", "gcc -O3", "clang -O3"):
             of_files: Chosen = {}
             for output, file in self._files.items():
-                if file.call.kind != kind:
-                    with suppress(NotSeparable):
-                        file.by_compiler(kind, apart=False)
-                        of_files[output] = {"": (Choice(kind), 1.0)}
-            if of_files:
-                ways[f"all by {kind}"] = of_files
+                with suppress(NotSeparable):
+                    if file.whole(how) != file.whole(file.call.kind):
+                        of_files[output] = {"": (Choice(how), 1.0)}
+            if of_files and of_files not in ways.values():
+                ways[f"all by {how}"] = of_files
         return ways
 
     def _compared(
@@ -127,7 +126,7 @@ class Confirmation:
         for number, output in enumerate(chosen):
             rest = {other: each for other, each in chosen.items() if other != output}
             builds[str(output)] = self._built(f"without {number}", rest, _OFFSETS[:1], variants)
-        without = self._compared(builds, variants, _ROUNDS)
+        without = self._compared(builds, variants, ROUNDS)
         hindering = {output for output in chosen if without[str(output)][2] < 1}
         for output in hindering:
             outcome.reasons.append(f"{self._files[output].name}: the program is faster without its versions")

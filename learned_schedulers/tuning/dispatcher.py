@@ -18,6 +18,8 @@ LINKAGE = (
 )
 # Attributes that say how code is made, not what the function does.
 _OF_CODE = re.compile(r'\bnounwind\b|\buwtable(?:\(\w+\))?|"(?:target-|tune-|frame-|probe-|stack-|no-)[\w-]*"="[^"]*"')
+_FIRST_TYPE = re.compile(rf"<{{.*?}}>|{{.*?}}|\[.*?\]|<.*?>|%{IDENTIFIER}|\w+")
+_HANDED_ON = re.compile(r"\b(?:(?:byval|sret|inalloca|byref|preallocated)\(|inreg|nest|zeroext|signext|swift\w+)")
 _COMDAT = re.compile(rf"\bcomdat(?:\(\${IDENTIFIER}\))?")
 _NEXT = "declare void @learned_schedulers_next(ptr, ptr, ptr, ptr)"  # of judge.c
 _ADDRESS = "declare ptr @llvm.threadlocal.address.p0(ptr)"
@@ -63,6 +65,17 @@ def _head(line: str) -> _Head:
     if "..." in parameters:
         raise NotDispatchable("it takes any number of arguments")
     return _Head(opened[1].strip(), opened[2], parameters, line[place + 1 :].removesuffix("{").strip())
+
+
+def signature(line: str) -> tuple[str, ...]:
+    """What decides how a function is called, from its first line: types, and how arguments are handed on.
+
+    Raises NotDispatchable for a variadic function.
+    """
+    head = _head(line)
+    return _type(head.result), *(
+        " ".join([*_FIRST_TYPE.findall(each)[:1], *_HANDED_ON.findall(each)]) for each in head.parameters
+    )
 
 
 def with_dispatcher(text: str, function: str, externals: Sequence[str], site: str) -> str:

@@ -1,7 +1,7 @@
 """A file of the user's project with hot functions: its intermediate code, and the versions of each function.
 
 A version is an object with the function alone: by LLVM with one of its scheduling settings, by LLVM in an order of
-ours, or out of the file's object by GCC or by the user's clang.
+ours, or out of the file's object by GCC or by the user's clang; each with the user's options and some of `OPTIONS`.
 """
 
 from __future__ import annotations
@@ -17,33 +17,76 @@ import numpy as np
 
 from learned_schedulers.blocks.before_allocation import users_code
 from learned_schedulers.blocks.before_allocation.functions import Block, Function, functions, prove, reordered
-from learned_schedulers.blocks.before_allocation.llvm import Emitter
 from learned_schedulers.blocks.before_allocation.llvm_child import SCHEDULERS
 from learned_schedulers.blocks.before_allocation.single_function import Module, movable
 from learned_schedulers.tuning import candidates
 from learned_schedulers.tuning.command_line import without_outputs
-from learned_schedulers.tuning.dispatcher import with_dispatcher
+from learned_schedulers.tuning.dispatcher import signature, with_dispatcher
 from learned_schedulers.tuning.emitters import Emitters
-from learned_schedulers.tuning.objects import NotSeparable, function_of, joined, needs
+from learned_schedulers.tuning.objects import Inlined, NotSeparable, function_of, joined, needs
+from learned_schedulers.tuning.wrapper import bitcode
 
 DEFAULT = "llvm default"
 LLVM = tuple(f"llvm {name}" for name in SCHEDULERS)
-# Of these, those that begin with the order in which instructions stand.
-IN_ORDER = tuple(name for name in LLVM if "list-" not in name)
 _ANY_ADDRESS = {"-fPIC", "-fpic", "-fPIE", "-fpie"}
+# Compilers' options beside the user's, by their kind: one of each group may be chosen. None changes what code means.
+_LEVELS, _PROCESSORS = ("-O3", "-O2", "-O1"), ("-mtune=znver3", "-mtune=haswell", "-mtune=icelake-server")
+OPTIONS = {
+    "llvm": (
+        _LEVELS,
+        _PROCESSORS,
+        ("-fno-vectorize",),
+        ("-fno-slp-vectorize",),
+        ("-fno-unroll-loops", "-funroll-loops"),
+    ),
+    "gcc": (
+        *(_LEVELS, _PROCESSORS, ("-fno-tree-vectorize", "-ftree-vectorize"), ("-funroll-loops",), ("-fno-ivopts",)),
+        *(("-fschedule-insns", "-fno-schedule-insns2"), ("-fno-gcse",), ("-fno-tree-pre",), ("-frename-registers",)),
+        *(("-fira-region=one", "-fira-region=all"), ("-fno-if-conversion",), ("-fno-guess-branch-probability",)),
+        *(("-fno-reorder-blocks",), ("-fno-tree-ter",), ("-flive-range-shrinkage",)),
+    ),
+}
 # A caller must not know which registers a function leaves alone: another version leaves others.
 _APART = {"gcc": ("-ffunction-sections", "-fno-ipa-ra"), "clang": ("-ffunction-sections",)}
+_KEPT = ("-fkeep-static-functions", "-fkeep-inline-functions")  # GCC: those that are inlined wherever they are called
 _QUIET = {"gcc": ("-w",), "clang": ("-w", "-Qunused-arguments")}
+
+
+def begins_in_order(how: str) -> bool:
+    """Whether a way begins with the order in which LLVM's instructions stand."""
+    return how.startswith("llvm") and "list-" not in how
+
+
+def neighbours(how: str) -> list[str]:
+    """Ways that differ from one in an option, or in LLVM's scheduler."""
+    kind, *words = how.split(" ")
+    begins = ["llvm", words.pop(0)] if kind == "llvm" else [kind]
+    groups = OPTIONS.get(kind, ())
+    chosen = [next((word for word in group if word in words), "") for group in groups]
+    ways = [
+        [*begins, *chosen[:place], word, *chosen[place + 1 :]]
+        for place, group in enumerate(groups)
+        for word in ("", *group)
+        if word != chosen[place]
+    ]
+    ways += [["llvm", name, *chosen] for name in SCHEDULERS if kind == "llvm" and name != begins[1]]
+    return [" ".join(filter(None, way)) for way in ways]
 
 
 class Choice(NamedTuple):
     """How a function is compiled."""
 
-    how: str  # of LLVM, or a compiler's kind: gcc, clang
+    how: str  # llvm and its scheduler, or a compiler's kind: gcc, clang; then some of OPTIONS
     orders: tuple[tuple[int, tuple[int, ...]], ...] = ()  # of blocks, by their index, for LLVM
 
     def __str__(self) -> str:
         return f"{self.how}, an order" if self.orders else self.how
+
+    @property
+    def scheduler(self) -> str:
+        """LLVM's setting, of SCHEDULERS; empty for a compiler."""
+        kind, *words = self.how.split(" ")
+        return words[0] if kind == "llvm" else ""
 
 
 class Call(NamedTuple):
@@ -64,7 +107,8 @@ class HotFile:
         self.text = users_code.read(bitcode, name)
         self.module = Module.of(self.text)
         self._alone: dict[str, tuple[str, tuple[Block, ...]]] = {}  # by symbol
-        self._by_compiler: dict[tuple[str, bool], bytes] = {}
+        self._by_compiler: dict[tuple[str, ...], bytes] = {}  # by kind and options
+        self._variants: dict[tuple[str, ...], HotFile] = {}  # by options
 
     @cached_property
     def functions(self) -> dict[str, Function]:
@@ -86,41 +130,105 @@ class HotFile:
         """What a choice for a function is made for."""
         return candidates.fingerprint(self.alone(symbol), self.functions[symbol].at)
 
+    def code(self, how: str) -> HotFile:
+        """The file as clang reads it with the options of a choice. Raises NotSeparable or Unreadable."""
+        options = tuple(how.split(" ")[2:])
+        if not options:
+            return self
+        if options not in self._variants:
+            _check("llvm", options)
+            self._variants[options] = HotFile(self._bitcode(*options), self.name, self.call)
+        return self._variants[options]
+
+    def _bitcode(self, *options: str) -> bytes:
+        if "clang" not in self.call.compilers:
+            raise NotSeparable("clang is not installed")
+        with tempfile.NamedTemporaryFile(suffix=".bc") as file:
+            command = (*self.call.words, *options)
+            if reason := bitcode(self.call.compilers["clang"], command, file.name, self.call.folder):
+                raise NotSeparable(f"clang: {reason}")
+            return Path(file.name).read_bytes()
+
     def version(self, symbol: str, choice: Choice, emitters: Emitters) -> bytes:
-        """The object of a function. Raises LlvmError or NotSeparable if it cannot be made."""
-        kind, _, scheduler = choice.how.partition(" ")
-        if kind != "llvm":
-            return function_of(self.by_compiler(kind), symbol)
-        return emitters[scheduler].object_file(self.ordered(symbol, choice), self.name)
+        """The object of a function. Raises LlvmError, NotSeparable or Unreadable if it cannot be made."""
+        if choice.scheduler:
+            return emitters.object_file(choice.scheduler, self.ordered(symbol, choice), self.name)
+        kind, *words = choice.how.split(" ")
+        self._check_signature(symbol, self._source)
+        # Another compiler's version has copies of what it reaches in the file, at other addresses.
+        if addresses := candidates.addresses(self.alone(symbol)) & candidates.defined(self.text):
+            raise NotSeparable(f"the address of {min(addresses)} may matter")
+        try:
+            return function_of(self.by_compiler(kind, (*words, *_APART[kind])), symbol)
+        except Inlined:
+            if kind != "gcc":
+                raise
+            return function_of(self.by_compiler(kind, (*words, *_APART[kind], *_KEPT)), symbol)
 
     def ordered(self, symbol: str, choice: Choice) -> str:
-        """The module of a function alone, its blocks in the orders of a choice."""
-        text, blocks = self._apart(symbol)
+        """The module of a function alone, its blocks in the orders of a choice. Raises NotSeparable or Unreadable."""
+        code = self.code(choice.how)
+        if code is not self:
+            self._check_signature(symbol, code.functions)
+            if unknown := self._unknown(code, symbol):
+                raise NotSeparable(f"it reaches {min(unknown)}, which the rest of the file does not have")
+        text, blocks = code._apart(symbol)
         return reordered(text, [(blocks[index], np.array(order)) for index, order in choice.orders])
+
+    @cached_property
+    def _source(self) -> dict[str, Function]:
+        """Its functions before LLVM optimises them. Raises NotSeparable or Unreadable."""
+        text = users_code.read(self._bitcode("-Xclang", "-disable-llvm-passes"), self.name)
+        return {function.symbol: function for function in functions(text)}
+
+    def _check_signature(self, symbol: str, others: Mapping[str, Function]) -> None:
+        """A compiler changes the arguments of functions that only their file may see.
+
+        Raises NotSeparable if another code's function is called in another way than this one's.
+        """
+        if symbol not in others:
+            raise Inlined
+        head = self.functions[symbol].head
+        if candidates.is_local(head) and signature(head) != signature(others[symbol].head):
+            raise NotSeparable("LLVM has changed its arguments")
+
+    def _unknown(self, code: HotFile, symbol: str) -> set[str]:
+        """What a function of another code reaches that the rest of this file does not have."""
+        at = self.functions[symbol].at
+        reached = {*candidates.externals(code.alone(symbol), code.functions[symbol].at)}
+        reached -= {*candidates.externals(self.alone(symbol), at), at}
+        return reached & (candidates.local(self.text) | candidates.local(code.text)) | {
+            name for name in reached & candidates.defined(code.text) if name not in candidates.mentioned(self.text)
+        }
 
     def prove(self, symbol: str, choice: Choice) -> None:
         """Raises NotProven if an order of a choice is not legal."""
         if not choice.orders:
             return
-        function = self.functions[symbol]
-        can_move = movable(self.module, function)
+        code = self.code(choice.how)
+        function = code.functions[symbol]
+        can_move = movable(code.module, function)
         orders = [(function.blocks[index], np.array(order)) for index, order in choice.orders]
         dags = {(function.name, function.blocks[index].label): can_move.precedes(index) for index, _ in choice.orders}
-        prove(self.text, reordered(self.text, orders), dags)
+        prove(code.text, reordered(code.text, orders), dags)
 
-    def by_compiler(self, kind: str, apart: bool = True) -> bytes:
-        """The file's object by GCC or clang with the user's options. Raises NotSeparable with its first error.
+    def whole(self, how: str) -> bytes:
+        """The file's object by a compiler, its kind and then options. Raises NotSeparable with its first error."""
+        kind, *options = how.split(" ")
+        return self.by_compiler(kind, tuple(options))
 
-        apart: so that functions can be taken out of it.
-        """
-        if (kind, apart) not in self._by_compiler:
-            self._by_compiler[kind, apart] = self._compiled(kind, apart)
-        return self._by_compiler[kind, apart]
+    def by_compiler(self, kind: str, options: tuple[str, ...]) -> bytes:
+        """The file's object by GCC or clang with these after the user's options. Raises NotSeparable."""
+        if (kind, *options) not in self._by_compiler:
+            self._by_compiler[kind, *options] = self._compiled(kind, options)
+        return self._by_compiler[kind, *options]
 
-    def _compiled(self, kind: str, apart: bool) -> bytes:
+    def _compiled(self, kind: str, more: tuple[str, ...]) -> bytes:
         if kind not in self.call.compilers:
             raise NotSeparable(f"{kind} is not installed")
-        options = [*without_outputs(self.call.words[1:]), *_QUIET[kind], *(_APART[kind] if apart else ())]
+        apart = {*_APART[kind]} <= {*more}
+        _check(kind, [word for word in more if word not in (*_APART[kind], *_KEPT)])
+        options = [*without_outputs(self.call.words[1:]), *_QUIET[kind], *more]
         if apart and not _ANY_ADDRESS & {*options}:
             options.append("-fPIE")
         with tempfile.NamedTemporaryFile(suffix=".o") as file:
@@ -132,23 +240,23 @@ class HotFile:
                 raise NotSeparable(f"{kind}: {(ended.stderr.strip().splitlines() or ['it failed'])[0]}")
             return Path(file.name).read_bytes()
 
-    def with_versions(self, versions: Mapping[str, bytes], emitter: Emitter, offset: int = 0) -> bytes:
+    def with_versions(self, versions: Mapping[str, bytes], emitters: Emitters, offset: int = 0) -> bytes:
         """The file's object with these versions of some functions, by their symbols; all else is LLVM's default.
 
         Raises LlvmError, NotSeparable or NotDispatchable.
         """
         removed = [self.functions[symbol].at for symbol in versions]
         rest = candidates.without(self.text, removed)
-        content = emitter.object_file(rest.text, self.name)
+        content = emitters.object_file("default", rest.text, self.name)
         return joined(content, list(versions.values()), map(candidates.symbol, rest.local), offset)
 
-    def dispatched(self, symbol: str, externals: Sequence[str], site: str, emitter: Emitter) -> bytes:
+    def dispatched(self, symbol: str, externals: Sequence[str], site: str, emitters: Emitters) -> bytes:
         """The version of a function that is a dispatcher. Raises LlvmError or NotDispatchable."""
         function = self.functions[symbol]
         text = self.alone(symbol)
         mentioned = candidates.mentioned(text)
         text += "".join(f"declare void {name}()\n" for name in externals if name not in mentioned)
-        return emitter.object_file(with_dispatcher(text, function.at, externals, site), self.name)
+        return emitters.object_file("default", with_dispatcher(text, function.at, externals, site), self.name)
 
     def externals(self, symbol: str, versions: Sequence[bytes]) -> list[str]:
         """What the program has to name for versions of a function: names with @."""
@@ -156,3 +264,10 @@ class HotFile:
         have = {candidates.symbol(name) for name in names}
         more = {name for content in versions for name in needs(content)} - have - {symbol}
         return [*names, *(f'@"{name}"' for name in sorted(more))]
+
+
+def _check(kind: str, options: Sequence[str]) -> None:
+    """tuned.orders may come from anywhere. Raises NotSeparable for an option that `tune` never chooses."""
+    known = {word for group in OPTIONS["gcc" if kind == "gcc" else "llvm"] for word in group}
+    if unknown := [word for word in options if word not in known]:
+        raise NotSeparable(f"tune never chooses the option {unknown[0]}")

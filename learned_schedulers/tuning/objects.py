@@ -12,7 +12,7 @@ from learned_schedulers.blocks.read.elf_layout import layout_of, opened
 ALIGNED = 64  # bytes: the judge's images have their candidates at such places, too
 # One section of code, so that what stands before a function decides its place.
 _SCRIPT = "SECTIONS { .text : { *(.text .text.*) } }\n"
-_PAD = ".text\n.p2align 6\n.fill {bytes}, 1, 0xcc\n"
+_PAD = '.text\n.p2align 6\n.fill {bytes}, 1, 0xcc\n.section .note.GNU-stack,"",@progbits\n'  # no code on the stack
 _WRITABLE, _FIXED = 0x1, (".data.rel.ro", ".init_array", ".eh_frame")
 
 
@@ -20,16 +20,23 @@ class NotSeparable(ValueError):
     """An object cannot be taken apart or joined; the message says why."""
 
 
+class Inlined(NotSeparable):
+    """A compiler has made no code of its own for a function."""
+
+    def __init__(self) -> None:
+        super().__init__("it is inlined wherever it is called")
+
+
 def function_of(content: bytes, symbol: str) -> bytes:
     """An object with a function alone, and the code and constants that it reaches, of one by -ffunction-sections.
 
-    Raises NotSeparable if it does not define the function, or if the function has memory of its own that it writes.
+    Raises Inlined if it does not define the function, and NotSeparable if that has memory of its own that it writes.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "in.o").write_bytes(content)
         if symbol not in symbols(folder / "in.o")["defined"]:
-            raise NotSeparable("it is inlined wherever it is called")
+            raise Inlined
         _run(folder, "objcopy", "-gR", ".llvm*", f"--globalize-symbol={symbol}", "in.o", "one.o")
         _run(folder, "ld", "-r", "--gc-sections", "-u", symbol, "-e", symbol, "one.o", "-o", "two.o")
         _run(folder, "objcopy", f"--keep-global-symbol={symbol}", "two.o", "three.o")

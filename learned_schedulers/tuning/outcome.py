@@ -22,7 +22,7 @@ class Settings(NamedTuple):
     build: str
     bench: Benchmark
     test: str | None
-    minutes: float  # of the search
+    minutes: float  # of all, about
     pairs: int  # of alternated runs
     cores: int  # that compile
     seed: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from learned_schedulers.blocks.before_allocation.llvm import LlvmError
 from learned_schedulers.blocks.before_allocation.problem import Problem, problem
 from learned_schedulers.blocks.before_allocation.single_function import SingleFunction, movable
 from learned_schedulers.tuning.emitters import Emitters
-from learned_schedulers.tuning.hot_file import DEFAULT, IN_ORDER, LLVM, Choice, HotFile
+from learned_schedulers.tuning.hot_file import DEFAULT, LLVM, Choice, HotFile, begins_in_order, neighbours
 from learned_schedulers.tuning.images import NotPlaceable
 from learned_schedulers.tuning.judging import Judge, Site
 from learned_schedulers.tuning.objects import NotSeparable
@@ -23,7 +24,9 @@ _BURSTS, _MORE_BURSTS = 60, 400  # of each version: in a search, and to choose a
 _BEST = 6  # versions that are judged again at the end
 _SECONDS = 15.0  # of one judgement, at most
 _ORDERS_OF_A_BLOCK = 2000  # that are judged by one setting, at most
-_SETTINGS = 3  # of LLVM, whose orders are searched while there is time
+_SETTINGS = 3  # ways of LLVM, whose orders are searched while there is time
+_FOR_OPTIONS = 0.4  # of the time, at most: ways without orders
+_BATCH = 12  # versions that are compiled and judged together
 EQUAL = 0.005  # of the time, by which equal code differs
 
 
@@ -88,12 +91,12 @@ class Search:
         ends = self._began + seconds
         default = ready[Choice(DEFAULT)]
         reasons = self._judge_ready(ready)
-        of_module = movable(self._file.module, self._file.functions[self._site.function])
-        reasons += of_module.reasons
-        settings = [
-            choice.how for choice in sorted(self._ratios, key=self._ratios.__getitem__) if choice.how in IN_ORDER
-        ]
-        for how in [*dict.fromkeys(settings)][:_SETTINGS]:  # the best one has its time first
+        self._options(default, self._began + _FOR_OPTIONS * seconds)
+        ways = [each.how for each in sorted(self._ratios, key=self._ratios.__getitem__) if begins_in_order(each.how)]
+        for how in [*dict.fromkeys(ways)][:_SETTINGS]:  # the best one has its time first
+            code = self._file.code(how)
+            of_module = movable(code.module, code.functions[self._site.function])
+            reasons += [each for each in of_module.reasons if each not in reasons]
             self._orders(of_module, how, of_block, ends)
         best, control = self._again(default)
         return Found(best, control, len(self._ratios), self._progress, tuple(reasons))
@@ -131,6 +134,38 @@ class Search:
         self._objects = {choice: self._objects[choice] for choice in keep if choice in self._objects}
         self.tell(len(self._ratios), self._best)
 
+    def _options(self, default: bytes, ends: float) -> None:
+        """Ways next to the best of LLVM and of GCC, until the time is over or none is left."""
+        tried = {choice.how for choice in self._ratios}
+        while time.monotonic() < ends:
+            best = [choice.how for choice in sorted(self._ratios, key=self._ratios.__getitem__)]
+            of_kinds = [
+                [way for how in best if how.startswith(kind) for way in neighbours(how) if way not in tried]
+                for kind in ("llvm", "gcc")
+            ]
+            batch = [way for pair in zip_longest(*of_kinds) for way in pair if way]
+            batch = [*dict.fromkeys(batch)][:_BATCH]
+            if not batch:
+                return
+            tried |= {*batch}
+            objects = self._emitters.beside(self._compiled, map(Choice, batch))
+            known = {*self._objects.values()}
+            new = {content: Choice(how) for how, content in zip(batch, objects, strict=True) if content not in known}
+            placeable = {choice: content for content, choice in new.items() if content and self._is_placeable(content)}
+            if placeable:
+                self._note(placeable, self._values(list(placeable.values()), _BURSTS, default))
+
+    def _compiled(self, choice: Choice) -> bytes | None:
+        with suppress(LlvmError, NotSeparable, ValueError):
+            return self._file.version(self._site.function, choice, self._emitters)
+        return None
+
+    def _is_placeable(self, content: bytes) -> bool:
+        with suppress(NotPlaceable):
+            self._judge.check(self._site, content)
+            return True
+        return False
+
     def _orders(self, function: SingleFunction, how: str, of_block: OfBlock, ends: float) -> None:
         """Orders of its blocks by one setting, the largest first; each begins with the best of those before."""
         default = self._objects.get(Choice(DEFAULT)) or self._file.version(
@@ -149,7 +184,7 @@ class Search:
                 rest = [each for each in best.orders if each[0] != index]
                 choices = [Choice(how, tuple(sorted([*rest, (index, tuple(order.tolist()))]))) for order in orders]
                 texts = [self._file.ordered(self._site.function, choice) for choice in choices]
-                objects = self._emitters.all(how.partition(" ")[2], texts, self._file.name)
+                objects = self._emitters.all(best.scheduler, texts, self._file.name)
                 compiled = {choice: each for choice, each in zip(choices, objects, strict=True) if each is not None}
                 self._note(compiled, self._values(list(compiled.values()), _BURSTS, default))
                 return np.array([self._ratios.get(choice, np.inf) for choice in choices])

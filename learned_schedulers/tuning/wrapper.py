@@ -49,10 +49,12 @@ def main(job: str, folder: Path, command: Sequence[str]) -> int:
     return code
 
 
-def bitcode(clang: str, command: Sequence[str], target: str) -> str:
+def bitcode(clang: str, command: Sequence[str], target: str, folder: str | None = None) -> str:
     """Let clang write its intermediate code of a compiler's command. Returns its first error, or nothing."""
     words = [clang, *without_outputs(command[1:]), *_BITCODE, target]
-    ended = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+    ended = subprocess.run(
+        words, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace"
+    )
     return "" if ended.returncode == 0 else (ended.stderr.strip().splitlines() or ["clang failed"])[0]
 
 

@@ -41,23 +41,24 @@ def test_orders_are_legal_and_the_program_is_the_same(tmp_path: Path) -> None:
         return subprocess.run(program, check=True, capture_output=True, text=True).stdout
 
     with Emitters(1) as emitters:
-        emitter = emitters["default"]
-        file = HotFile(emitter.bitcode(HEADER + crowded(24), "code"), "code.c", Call("gcc", ".", ("gcc",), {}))
-        before = linked(emitter.object_file(file.text, "code"))
+        file = HotFile((HEADER + crowded(24)).encode(), "code.c", Call("gcc", ".", ("gcc",), {}))
+        before = linked(emitters.object_file("default", file.text, "code"))
         ready, reasons = versions(file, "crowded", emitters, [])
         assert {choice.how for choice in ready} >= {"llvm default", "llvm unscheduled"} and len(reasons) == 2
         names = file.externals("crowded", list(ready.values()))
-        linked(file.with_versions({"crowded": file.dispatched("crowded", names, "crowded", emitter)}, emitter))
+        linked(file.with_versions({"crowded": file.dispatched("crowded", names, "crowded", emitters)}, emitters))
         judge = Judge(Benchmark(str(tmp_path / "program"), tmp_path), tmp_path / "judge")
         site = Site("crowded", 0, "crowded", tuple(names))
         learned = partial(learned_search.search, weights=learned_search.read())
         outcome = Search(file, site, judge, emitters, np.random.default_rng(0)).run(ready, learned, 10)
         assert outcome.judged > 40 and 0 < outcome.best[0].ratio <= 1.1 and 0 <= outcome.control < 1
         of_orders = [each.choice for each in outcome.best if each.choice.orders]
-        assert of_orders
+        assert of_orders and outcome.judged > 200  # some dozen would be ways without an order
         for choice in of_orders:
             file.prove("crowded", choice)
-            assert linked(file.with_versions({"crowded": file.version("crowded", choice, emitters)}, emitter)) == before
+            assert (
+                linked(file.with_versions({"crowded": file.version("crowded", choice, emitters)}, emitters)) == before
+            )
         (block, order), *_ = of_orders[0].orders
         with pytest.raises(NotProven):
             file.prove("crowded", Choice("llvm default", ((block, order[::-1]),)))

@@ -1,0 +1,138 @@
+"""Versions of functions by compilers with other options: the program computes the same, or one is left alone."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from learned_schedulers.blocks.before_allocation.functions import NotProven
+from learned_schedulers.blocks.before_allocation.single_function import movable
+from learned_schedulers.blocks.dag.sampling import random_ready
+from learned_schedulers.tuning.emitters import Emitters
+from learned_schedulers.tuning.hot_file import OPTIONS, Call, Choice, HotFile, neighbours
+from learned_schedulers.tuning.objects import NotSeparable
+
+CLANG = shutil.which("clang-19") or shutil.which("clang") or ""
+pytestmark = pytest.mark.skipif(not CLANG, reason="clang is not installed")
+
+CODE = """
+#include <stdio.h>
+static const long nil = 5, primes[8] = {2, 3, 5, 7, 11, 13, 17, 19};
+static long calls;
+static __attribute__((noinline)) long halved(long unused, const long *p, long n) {
+    long sum = 0;
+    for (long i = 0; i < n; i++) sum = sum * 31 + (p[i] ^ primes[i & 7]);
+    return sum;
+}
+__attribute__((noinline)) const long *looked(const long *p, long n) {
+    for (long i = 0; i < n; i++) if (p[i] == 77) return p + i;
+    return &nil;
+}
+__attribute__((noinline)) long counted(const long *p, long n) {
+    long sum = ++calls;
+    for (long i = 0; i < n; i++) sum += p[i] * primes[i & 7];
+    return sum;
+}
+__attribute__((noinline)) long added(const long *p, long n, int up) {
+    long sum = up;
+    for (long i = 0; i < n; i++) sum += p[i] * primes[i & 7];
+    return sum;
+}
+static long once(const long *p, long n) {
+    long sum = 0;
+    for (long i = 0; i < n; i++) for (long j = 0; j < i; j++) sum = sum * 3 + p[i] / (p[j] | 1);
+    return sum;
+}
+int main(int count, char **words) {
+    long a[100], sum = 0;
+    for (int i = 0; i < 100; i++) a[i] = i * 7919 + count;
+    for (int i = 0; i < 50; i++) {
+        sum += halved(sum, a, 90 + (i & 7)) + counted(a, i) + added(a, i, i & 1) + (looked(a, i) == &nil) + once(a, 30);
+        a[i] = sum;
+    }
+    printf("%ld\\n", sum);
+}
+"""
+WAYS = [
+    *("gcc", "gcc -O3 -funroll-loops", "gcc -O1 -mtune=haswell -fno-gcse", "clang", "llvm list-ilp"),
+    *("llvm default -O3 -funroll-loops", "llvm top-down -O1 -mtune=znver3", "llvm default -O2 -fno-vectorize"),
+]
+
+
+class _Program:
+    def __init__(self, folder: Path, emitters: Emitters) -> None:
+        self._folder, self._emitters = folder, emitters
+        (folder / "code.c").write_text(CODE)
+        words = ("gcc", "-O2", "-c", "code.c")
+        subprocess.run([CLANG, *words[1:], "-emit-llvm", "-o", "code.bc"], cwd=folder, check=True)
+        call = Call("gcc", str(folder), words, {"gcc": "gcc", "clang": CLANG})
+        self.file = HotFile((folder / "code.bc").read_bytes(), "code.c", call)
+
+    def says(self, versions: Mapping[str, str | Choice]) -> str:
+        """What the program prints with versions of some functions, and that its stack holds no code."""
+        contents = {
+            name: self.file.version(name, Choice(how) if isinstance(how, str) else how, self._emitters)
+            for name, how in versions.items()
+        }
+        (self._folder / "code.o").write_bytes(self.file.with_versions(contents, self._emitters))
+        subprocess.run(["gcc", "code.o", "-o", "program"], cwd=self._folder, check=True)
+        segments = subprocess.run(["readelf", "-lW", "program"], cwd=self._folder, capture_output=True, text=True)
+        assert "GNU_STACK" in segments.stdout and "RWE" not in segments.stdout
+        return subprocess.run(["./program"], cwd=self._folder, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Program]:
+    with Emitters(2) as emitters:
+        yield _Program(tmp_path_factory.mktemp("program"), emitters)
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_a_version_computes_the_same(program: _Program, how: str) -> None:
+    usual = program.says({})
+    for name in ("added", *(("halved", "looked", "counted") if how.startswith("llvm") else ())):
+        assert program.says({name: how}) == usual
+
+
+def test_a_function_that_gcc_inlines_has_a_version_of_its_own(program: _Program) -> None:
+    assert "once" not in program.file.functions or program.says({"once": "gcc"}) == program.says({})
+
+
+@pytest.mark.parametrize(
+    ("name", "how", "reason"),
+    [
+        ("halved", "gcc", "LLVM has changed its arguments"),  # GCC would expect one that nobody hands on
+        ("looked", "gcc", "the address of @nil may matter"),  # GCC's version would have another nil
+        ("counted", "gcc -O3", "the address of @calls may matter"),
+        ("added", "gcc -fplugin=evil.so", "tune never chooses the option -fplugin=evil.so"),
+        ("added", "llvm default -fpass-plugin=evil.so", "tune never chooses the option -fpass-plugin=evil.so"),
+    ],
+)
+def test_what_may_not_be_exchanged_is_left_alone(program: _Program, name: str, how: str, reason: str) -> None:
+    with pytest.raises(NotSeparable, match=reason):
+        program.says({name: how})
+
+
+def test_an_order_upon_other_options_is_proven_and_computes_the_same(program: _Program) -> None:
+    how = "llvm top-down -O3 -funroll-loops"
+    function = program.file.code(how).functions["added"]
+    index = max(range(len(function.blocks)), key=lambda number: len(function.blocks[number].items))
+    can_move = movable(program.file.code(how).module, function).precedes(index)
+    order = random_ready(can_move[None], np.random.default_rng(0))[0]
+    assert order.tolist() != sorted(order)
+    program.file.prove("added", Choice(how, ((index, tuple(order.tolist())),)))
+    with pytest.raises(NotProven):
+        program.file.prove("added", Choice(how, ((index, tuple(order[::-1].tolist())),)))
+    assert program.says({"added": Choice(how, ((index, tuple(order.tolist())),))}) == program.says({})
+
+
+def test_neighbours_differ_in_one_word() -> None:
+    ways = neighbours("llvm default -O3")
+    assert "llvm default" in ways and "llvm default -O1" in ways and "llvm top-down -O3" in ways
+    assert "llvm default -O3 -mtune=haswell" in ways and "llvm default -O3" not in ways
+    assert len(neighbours("gcc")) == sum(map(len, OPTIONS["gcc"])) and neighbours("clang") == []
