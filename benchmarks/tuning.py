@@ -5,7 +5,7 @@ the search was developed, and the others were listed before any of them was tune
 by GCC and by clang with the project's own options, by both with functions and loops at aligned places, by clang with a
 profile of the benchmark (PGO), by `tune` with the project's compiler, GCC, and by `tune` upon PGO. Then all run in
 turns. A second call, at another hour, adds its runs to the first one's; `--publish` writes the experiment `tuning` from
-all of them.
+all of them, and from what was published of other programs: delete reports/published/tuning if the search has changed.
 
 FOLDER keeps the trees. Needs Debian's sources (`apt-get source`), clang-19, perf, and what the programs need.
 """
@@ -19,7 +19,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -34,6 +34,7 @@ from scipy.stats import spearmanr
 from benchmarks import tuning_inputs
 from benchmarks.publishing import PUBLISHED, publish
 from learned_schedulers.blocks.before_allocation import learned_search
+from learned_schedulers.blocks.before_allocation.functions import reordered
 from learned_schedulers.blocks.before_allocation.learned_search import Costs
 from learned_schedulers.blocks.before_allocation.policy import follow
 from learned_schedulers.blocks.before_allocation.problem import Problem, problem
@@ -43,7 +44,7 @@ from learned_schedulers.tuning.benchmark import Benchmark, ratio
 from learned_schedulers.tuning.build import Build, compilers
 from learned_schedulers.tuning.campaign import Campaign
 from learned_schedulers.tuning.emitters import Emitters
-from learned_schedulers.tuning.hot_file import DEFAULT, Choice
+from learned_schedulers.tuning.hot_file import DEFAULT, Choice, HotFile
 from learned_schedulers.tuning.judging import Judge
 from learned_schedulers.tuning.outcome import Settings
 from learned_schedulers.tuning.search import Search
@@ -59,6 +60,14 @@ _COMPILERS = ("gcc", "clang", "gcc_aligned", "clang_aligned")
 _ROUNDS = 10
 _CORES = len(os.sched_getaffinity(0))
 _SEEDS = (1, 2, 3)
+# Tables of runs, published beside the results so that programs measured on different days make one experiment.
+_TABLES = {
+    "runs": ("program", "process", "round", "way"),
+    "notes": ("program", "way"),
+    "judge": ("program", "function"),
+    "stress": ("program",),
+    "learning": ("program", "way", "seed", "seconds"),
+}
 _DRAWS = 7  # populations of random orders that the judge sees twice
 Program = Mapping[str, str]
 
@@ -70,6 +79,7 @@ def main(
     rounds: Annotated[int, typer.Option(help="Runs of each way.")] = _ROUNDS,
     judge: Annotated[bool, typer.Option(help="Measure the judge in the development programs.")] = False,
     learning: Annotated[bool, typer.Option(help="Compare the search with others that have learned nothing.")] = False,
+    stress: Annotated[bool, typer.Option(help="Run the programs' tests with random legal orders everywhere.")] = False,
     to_publish: Annotated[bool, typer.Option("--publish", help="Publish what all calls have measured.")] = False,
 ) -> None:
     """Build, tune, measure; or publish."""
@@ -81,6 +91,10 @@ def main(
     if judge:
         for name in only or [name for name, program in programs.items() if program.get("development")]:
             _judge((folder / name).resolve(), programs[name])
+        return
+    if stress:
+        for name in only or [name for name, program in programs.items() if program.get("test")]:
+            _stress((folder / name).resolve(), programs[name])
         return
     if learning:
         for name in only or [name for name, program in programs.items() if program.get("development")]:
@@ -169,6 +183,18 @@ def _measure(place: Path, ways: list[str], program: Program, rounds: int) -> Non
     pd.concat([*earlier, pd.DataFrame(runs)]).to_csv(table, index=False)
 
 
+def _noted(place: Path) -> None:
+    """Write the table of what came of each way's build."""
+    notes = []
+    for way in [each for each in WAYS if (place / f"{each}.json").exists()]:
+        note = json.loads((place / f"{way}.json").read_text())
+        said = note["output"].strip().splitlines()
+        result = next((line for line in said if "of the default build's time" in line), "")
+        failed = "made them fail" in note["output"]
+        notes.append({"way": way, "seconds": round(note["seconds"]), "tests_failed": failed, "result": result})
+    pd.DataFrame(notes).to_csv(place / "notes.csv", index=False)
+
+
 def _campaign(place: Path, program: Program) -> tuple[Campaign, Judge]:
     """A project that is configured, and the judge of its functions once it has dispatchers."""
     tree, state = _copy(place, "judge"), place / "state"
@@ -202,7 +228,7 @@ def _judge(place: Path, program: Program) -> None:
             minutes = (time.monotonic() - began) / 60
             correlation = spearmanr(*ticks).statistic
             rows.append({"function": site.function, "instructions": size, "share": share, "orders": len(objects),
-                         "rank_correlation": correlation, "per_minute": len(objects) / minutes})  # fmt: skip
+                         "rank_correlation": correlation, "candidates_per_minute": len(objects) / minutes})  # fmt: skip
             print(rows[-1], flush=True)
     pd.DataFrame(rows).to_csv(place / "judge.csv", index=False)
 
@@ -224,12 +250,40 @@ def _learning(place: Path, program: Program, seconds: float) -> None:
         for seed in _SEEDS:
             for way, of_block in ways.items():
                 search = Search(file, site, judge, emitters, np.random.default_rng(seed))
-                outcome = search.run(ready, of_block, seconds)
-                best = next(each.ratio for each in outcome.best if each.choice.orders)
+                outcome = search.run(ready, of_block, seconds, for_options=0)
+                best = min((each.ratio for each in outcome.best if each.choice.orders), default=1.0)
                 rows.append({"function": site.function, "way": way, "seed": seed, "seconds": seconds, "ratio": best,
                              "judged": outcome.judged})  # fmt: skip
                 print(rows[-1], flush=True)
     pd.DataFrame(rows).to_csv(table, index=False)
+
+
+def _stress(place: Path, program: Program) -> None:
+    """The program's own tests with random legal orders in all blocks of all its functions, at once."""
+    tree, rng, contents = _copy(place, "stress"), np.random.default_rng(0), {}
+    _run(tree, "gcc", program, "configure")
+    build = Build(_line(program["build"], "gcc"), tree, place / "state_of_stress", compilers())
+    build.run()
+    blocks = functions = 0
+    with Emitters(_CORES) as emitters:
+        for each in [each for each in build.objects().values() if not each.reason and each.output.exists()]:
+            try:
+                file = HotFile(each.code.read_bytes(), each.source.name, each.call)
+                orders = []
+                for function in file.functions.values():
+                    can_move = movable(file.module, function)
+                    drawn = {index: random_ready(can_move.precedes(index)[None], rng)[0] for index in can_move.blocks}
+                    orders += [(function.blocks[index], order) for index, order in drawn.items()]
+                    functions += bool(drawn)
+                contents[each.output] = emitters.object_file("unscheduled", reordered(file.text, orders), file.name)
+                blocks += len(orders)
+            except ValueError as error:
+                print(f"{each.source.name}: {error}", flush=True)
+    build.put(contents)
+    ended = subprocess.run(["sh", "-c", program["test"]], cwd=tree, capture_output=True, text=True, errors="replace")
+    row_of_it = {"files": len(contents), "functions": functions, "blocks": blocks, "failed": bool(ended.returncode)}
+    print(place.name, row_of_it, ended.stdout[-400:] if ended.returncode else "", flush=True)
+    pd.DataFrame([row_of_it]).to_csv(place / "stress.csv", index=False)
 
 
 def _random_orders(of_block: Problem, costs: Costs, evaluations: int, rng: np.random.Generator) -> None:
@@ -241,12 +295,15 @@ def _random_orders(of_block: Problem, costs: Costs, evaluations: int, rng: np.ra
 
 def _publish(folder: Path, programs: Mapping[str, Program], minutes: float) -> None:
     """Ratios of times by program, their geometric means over those that were not looked at, and the searches' time."""
+    for runs in folder.glob("*/runs.csv"):
+        _noted(runs.parent)
+    frames = {name: _joined(name, keys, folder) for name, keys in _TABLES.items()}
+    runs, notes = frames["runs"], frames["notes"].query("way == 'tuned'")
     means = {}
     slower = 0
-    for name in programs:
-        if not (runs := folder / name / "runs.csv").exists():
-            continue
-        times = pd.read_csv(runs).pivot_table(index=["process", "round"], columns="way", values="time").dropna()
+    for name in [each for each in programs if each in set(runs["program"])]:
+        of_program = runs[runs["program"] == name]
+        times = of_program.pivot_table(index=["process", "round"], columns="way", values="time").dropna()
         means[name] = np.exp(np.log(times).mean())
         means[name]["better_compiler"] = means[name][[way for way in _COMPILERS if way in times]].min()
         slower += "tuned" in times and ratio(times["gcc"], times["tuned"])[1] > 1
@@ -264,21 +321,48 @@ def _publish(folder: Path, programs: Mapping[str, Program], minutes: float) -> N
             rows.append(row(place, quantity, *numbers, len(of_judged), over="programs", seed="all"))
     tuned = {"experiment": "tuning", "method": "tuned", "target": "this_machine", "seed": "all"}
     rows.append(row(tuned, Quantity("slower_programs", unit="count"), slower, n=len(table)))
-    notes = [json.loads((folder / name / "tuned.json").read_text()) for name in table.index]
-    longest = max(note["seconds"] for note in notes) / 60
+    longest = notes["seconds"].max() / 60
     rows.append(row(tuned, Quantity("minutes", unit="minutes"), longest, n=len(notes)))
-    of_judge = [pd.read_csv(path).query("instructions <= 500") for path in folder.glob("*/judge.csv")]
-    for metric, column in (("rank_correlation", "rank_correlation"), ("candidates_per_minute", "per_minute")):
-        if of_judge:
-            values = pd.concat(of_judge)[column].to_numpy()
-            least, most = float(values.min()), float(values.max())
-            rows.append(row(tuned, Quantity(metric, unit="1"), least, least, most, len(values), over="functions"))
-    failing = sum("made them fail" in note["output"] for note in notes)
-    rows.append(row(tuned, Quantity("tests_failing", unit="count"), failing, n=len(notes)))
+    failing = int(notes["tests_failed"].sum() + frames["stress"].get("failed", pd.Series(dtype=int)).sum())
+    tested = len(notes) + len(frames["stress"])
+    rows.append(row(tuned, Quantity("tests_failing", unit="count"), failing, n=tested))
+    of_judge = frames["judge"].query("instructions <= 500")
+    for metric in ("rank_correlation", "candidates_per_minute"):
+        if len(of_judge):
+            values = of_judge[metric]
+            rows.append(
+                row(
+                    tuned, Quantity(metric, unit="1"), *values.agg(["min", "min", "max"]), len(values), over="functions"
+                )
+            )
+    for way in ("unlearned", "random"):
+        if len(frames["learning"]):
+            by_way = frames["learning"].pivot_table(index=["program", "seed"], columns="way", values="ratio")
+            numbers = ratio(by_way[way], by_way["learned"])
+            rows.append(
+                row(
+                    tuned | {"method": "learned"},
+                    Quantity("time", "ratio", way),
+                    *numbers,
+                    len(by_way),
+                    over="searches",
+                )
+            )
     for line in rows:
         name_of_row = f"{line['method']} {line['metric']} over {line['baseline']}, {line['set']}"
         print(f"{name_of_row}: {line['value']:.3f} [{line['low']:.3f}, {line['high']:.3f}]")
-    publish(PUBLISHED / "tuning", {"results": results(rows)}, {"minutes": minutes}, [PROGRAMS])
+    publish(PUBLISHED / "tuning", {"results": results(rows), **frames}, {"minutes": minutes}, [PROGRAMS])
+
+
+def _joined(name: str, keys: Sequence[str], folder: Path) -> pd.DataFrame:
+    """What was published of a table and what this folder has: a later line replaces one of the same keys."""
+    earlier = PUBLISHED / "tuning" / f"{name}.csv"
+    frames = [pd.read_csv(earlier)] if earlier.exists() else []
+    frames += [pd.read_csv(path).assign(program=path.parent.name) for path in sorted(folder.glob(f"*/{name}.csv"))]
+    if not frames:
+        return pd.DataFrame(columns=[*keys, "instructions"])
+    table = pd.concat(frames).drop_duplicates(keys, keep="last").sort_values(keys)
+    return table[[*keys, *(column for column in table if column not in keys)]]
 
 
 if __name__ == "__main__":

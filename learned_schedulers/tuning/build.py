@@ -56,6 +56,7 @@ class Object(NamedTuple):
     code: Path  # LLVM's intermediate code; it is not there if there is a reason
     reason: str  # why clang does not compile the file
     call: Call  # how it was compiled
+    product: Path  # the program that the build makes in the same command, or the output
 
 
 class Build:
@@ -103,6 +104,7 @@ class Build:
                 self._state / wrapper.CODE / f"{record['key']}.bc",
                 record["reason"],
                 self._call(record),
+                Path(record["product"]),
             )
             for record in records
         }
@@ -118,7 +120,8 @@ class Build:
         The outputs, and what libtool notes of them, are deleted, so that the build makes them anew.
         """
         folder = self._state / wrapper.OBJECTS
-        outputs = {folder / f"{wrapper.key(str(output))}.o": output for output in self.objects()}
+        objects = self.objects()
+        outputs = {folder / f"{wrapper.key(str(output))}.o": output for output in objects}
         changed = {*folder.iterdir()}
         for path in changed:
             path.unlink()
@@ -127,7 +130,8 @@ class Build:
             path.write_bytes(content)
             changed.add(path)
         for output in (outputs[path] for path in changed):
-            for stale in (output, output.with_suffix(".lo"), output.parent.parent / f"{output.stem}.lo"):
+            of_libtool = (output.with_suffix(".lo"), output.parent.parent / f"{output.stem}.lo")
+            for stale in (output, *of_libtool, objects[output].product):
                 stale.unlink(missing_ok=True)
         self.run()
 
@@ -137,7 +141,7 @@ def scripts(folder: Path, job: str, of_versions: Compilers, orders: Path | None 
 
     job: tune, or apply with the file of orders.
     """
-    for part in (wrapper.CODE, wrapper.OBJECTS, wrapper.APPLIED, "bin"):
+    for part in (wrapper.CODE, wrapper.OBJECTS, wrapper.APPLIED, wrapper.APART, "bin"):
         (folder / part).mkdir(parents=True, exist_ok=True)
     settings: dict[str, str] = {**of_versions._asdict(), "orders": str(orders or "")}
     (folder / wrapper.SETTINGS).write_text(json.dumps(settings))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 _COMPILER = re.compile(r"(?:x86_64-[\w-]*linux-gnu-)?(?:(gcc|g\+\+|cc|c\+\+)|(clang|clang\+\+))(?:-[\d.]+)?")
@@ -37,6 +37,7 @@ _OF_CLANG = (
     *("-save-temps", "--save-temps", "-ftime-trace", "-fproc-stat-report", "-save-stats", "-fembed-bitcode"),
     *("-gsplit-dwarf", "-MJ", "-fthinlto", "-fmodules", "-fno-integrated-as", "-via-file-asm"),
 )
+_OF_LINKING = ("-l", "-L", "-Wl,", "-o", "-static", "-shared", "-pie", "-rdynamic")
 _WRITES_NEXT = ("-o", "-MF", "-MT", "-MQ", "-MJ")
 _WRITES = re.compile(r"-o.|-M(?:D|MD|P|G|F.+|T.+|Q.+)$|-Wp,-M")
 _FILES, _DEEPEST = 1 << 20, 8  # bytes and nesting of a file of options
@@ -87,6 +88,20 @@ def without_outputs(words: Sequence[str]) -> list[str]:
             if _WITH_VALUE.fullmatch(word) and (value := next(waiting, None)) is not None:
                 rest.append(value)
     return rest
+
+
+def apart(command: Sequence[str], objects: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """Of a command that compiles and links: what compiles one of its sources, and what links their `objects`."""
+    compiling, linking = [command[0]], [command[0]]
+    waiting = iter(command[1:])
+    for word in waiting:
+        values = [next(waiting, "")] if _WITH_VALUE.fullmatch(word) else []
+        if values or word.startswith("-"):
+            linking += [word, *values]
+            compiling += [word, *values] if not word.startswith(_OF_LINKING) else []
+        else:
+            linking.append(objects.get(word, word))
+    return compiling, linking
 
 
 class _Words:

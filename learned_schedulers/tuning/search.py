@@ -11,21 +11,19 @@ from typing import NamedTuple
 import numpy as np
 
 from learned_schedulers.blocks.before_allocation.learned_search import Costs, Orders
-from learned_schedulers.blocks.before_allocation.llvm import LlvmError
 from learned_schedulers.blocks.before_allocation.problem import Problem, problem
 from learned_schedulers.blocks.before_allocation.single_function import SingleFunction, movable
 from learned_schedulers.tuning.emitters import Emitters
 from learned_schedulers.tuning.hot_file import DEFAULT, LLVM, Choice, HotFile, begins_in_order, neighbours
 from learned_schedulers.tuning.images import NotPlaceable
 from learned_schedulers.tuning.judging import Judge, Site
-from learned_schedulers.tuning.objects import NotSeparable
 
 _BURSTS, _MORE_BURSTS = 60, 400  # of each version: in a search, and to choose among the best
 _BEST = 6  # versions that are judged again at the end
 _SECONDS = 15.0  # of one judgement, at most
 _ORDERS_OF_A_BLOCK = 2000  # that are judged by one setting, at most
 _SETTINGS = 3  # ways of LLVM, whose orders are searched while there is time
-_FOR_OPTIONS = 0.4  # of the time, at most: ways without orders
+FOR_OPTIONS = 0.4  # of the time, at most: ways without orders
 _BATCH = 12  # versions that are compiled and judged together
 EQUAL = 0.005  # of the time, by which equal code differs
 
@@ -63,7 +61,7 @@ def versions(
     for choice in [*(Choice(how) for how in (*LLVM, "gcc", "clang")), *earlier]:
         try:
             content = file.version(symbol, choice, emitters)
-        except (LlvmError, NotSeparable, ValueError) as error:
+        except ValueError as error:
             reasons.append(f"{choice}: {error}")
             continue
         if content not in by_choice.values():
@@ -83,15 +81,17 @@ class Search:
         self._progress: list[tuple[float, float]] = []
         self.tell: Callable[[int, float], None] = lambda judged, best: None
 
-    def run(self, ready: dict[Choice, bytes], of_block: OfBlock, seconds: float) -> Found:
+    def run(
+        self, ready: dict[Choice, bytes], of_block: OfBlock, seconds: float, for_options: float = FOR_OPTIONS
+    ) -> Found:
         """Search for some seconds. ready: from `versions`; of_block: how the orders of a block are searched.
 
-        Raises NotPlaceable if not even the default can be judged, and BenchmarkError if the benchmark fails.
+        for_options: the share of the time for other ways without orders. Raises NotPlaceable if not even the default can be judged, and BenchmarkError if the benchmark fails.
         """
         ends = self._began + seconds
         default = ready[Choice(DEFAULT)]
         reasons = self._judge_ready(ready)
-        self._options(default, self._began + _FOR_OPTIONS * seconds)
+        self._options(default, self._began + for_options * seconds)
         ways = [each.how for each in sorted(self._ratios, key=self._ratios.__getitem__) if begins_in_order(each.how)]
         for how in [*dict.fromkeys(ways)][:_SETTINGS]:  # the best one has its time first
             code = self._file.code(how)
@@ -148,23 +148,20 @@ class Search:
             if not batch:
                 return
             tried |= {*batch}
-            objects = self._emitters.beside(self._compiled, map(Choice, batch))
-            known = {*self._objects.values()}
+            objects = self._emitters.beside(self._placeable, map(Choice, batch))
+            known = {None, *self._objects.values()}
             new = {content: Choice(how) for how, content in zip(batch, objects, strict=True) if content not in known}
-            placeable = {choice: content for content, choice in new.items() if content and self._is_placeable(content)}
+            placeable = {choice: content for content, choice in new.items() if content}
             if placeable:
                 self._note(placeable, self._values(list(placeable.values()), _BURSTS, default))
 
-    def _compiled(self, choice: Choice) -> bytes | None:
-        with suppress(LlvmError, NotSeparable, ValueError):
-            return self._file.version(self._site.function, choice, self._emitters)
-        return None
-
-    def _is_placeable(self, content: bytes) -> bool:
-        with suppress(NotPlaceable):
+    def _placeable(self, choice: Choice) -> bytes | None:
+        """A version, if there can be one, and the judge can have it."""
+        with suppress(ValueError):  # all that may go wrong with one
+            content = self._file.version(self._site.function, choice, self._emitters)
             self._judge.check(self._site, content)
-            return True
-        return False
+            return content
+        return None
 
     def _orders(self, function: SingleFunction, how: str, of_block: OfBlock, ends: float) -> None:
         """Orders of its blocks by one setting, the largest first; each begins with the best of those before."""

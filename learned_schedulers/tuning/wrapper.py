@@ -20,10 +20,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from learned_schedulers.tuning.command_line import Understood, understood, without_outputs
+from learned_schedulers.tuning.command_line import Understood, apart, understood, without_outputs
 
 CALLS, SETTINGS = "calls", "settings.json"  # files of the folder
-CODE, OBJECTS, APPLIED = "code", "objects", "applied"  # its folders
+CODE, OBJECTS, APPLIED, APART = "code", "objects", "applied", "apart"  # its folders
 _BITCODE = ("-Qunused-arguments", "-w", "-Wno-unknown-warning-option", "-c", "-emit-llvm", "-o")
 _PROBES = re.compile(r"conftest|cmTC_|a\.out|testfile|sanitycheck")  # programs that configure scripts link
 
@@ -33,10 +33,21 @@ def key(output: str) -> str:
     return hashlib.sha256(output.encode()).hexdigest()[:24]
 
 
-def main(job: str, folder: Path, command: Sequence[str]) -> int:
-    """Run a compiler, and do what the job asks. Returns the compiler's exit code."""
-    code = subprocess.call(command)
+def main(job: str, folder: Path, command: Sequence[str], product: str = "") -> int:
+    """Run a compiler, and do what the job asks. Returns the compiler's exit code.
+
+    product: the program that the build makes of the command, if it is a part of one that compiles and links.
+    """
     call = understood(command)
+    if _makes_a_program(call, command):
+        program = os.path.abspath(call.output or "a.out")
+        objects = {source: str(folder / APART / f"{key(f'{program} {source}')}.o") for source in call.sources}
+        compiling, command = apart(command, objects)
+        for source, made in objects.items():
+            if code := main(job, folder, [*compiling, "-c", source, "-o", made], program):
+                return code
+        call = understood(command)
+    code = subprocess.call(command)
     settings = json.loads((folder / SETTINGS).read_text())
     if code:
         return code
@@ -45,8 +56,18 @@ def main(job: str, folder: Path, command: Sequence[str]) -> int:
             _tell(folder, settings["orders"])
         return code
     output = os.path.abspath(call.output or f"{Path(call.sources[0]).stem}.o")
-    (_keep if job == "tune" else _apply)(folder, settings, command, call, output)
+    if job == "tune":
+        _keep(folder, settings, command, call, output, product)
+    else:
+        _apply(folder, settings, command, call, output)
     return code
+
+
+def _makes_a_program(call: Understood, command: Sequence[str]) -> bool:
+    """Whether a command compiles sources and links them, in a way that may be done in two steps."""
+    if call.reason or call.cached or _PROBES.search(call.output or "a.out"):
+        return False
+    return not any(word in ("-c", "-S") or word.startswith(("-M", "-x", "-save-temps", "@")) for word in command)
 
 
 def bitcode(clang: str, command: Sequence[str], target: str, folder: str | None = None) -> str:
@@ -58,7 +79,9 @@ def bitcode(clang: str, command: Sequence[str], target: str, folder: str | None 
     return "" if ended.returncode == 0 else (ended.stderr.strip().splitlines() or ["clang failed"])[0]
 
 
-def _keep(folder: Path, settings: dict[str, str], command: Sequence[str], call: Understood, output: str) -> None:
+def _keep(
+    folder: Path, settings: dict[str, str], command: Sequence[str], call: Understood, output: str, product: str
+) -> None:
     name = key(output)
     replacement = folder / OBJECTS / f"{name}.o"
     if replacement.exists():
@@ -69,6 +92,7 @@ def _keep(folder: Path, settings: dict[str, str], command: Sequence[str], call: 
     reason = bitcode(settings["clang_cpp" if call.language == "c++" else "clang"], words, str(target))
     record = {"folder": os.getcwd(), "command": list(words), "output": output, "language": call.language}
     record |= {"source": os.path.abspath(call.sources[0]), "key": name, "reason": reason, "compiler": call.compiler}
+    record["product"] = product or output
     with open(folder / CALLS, "a", encoding="utf-8") as calls:
         calls.write(f"{json.dumps(record)}\n")  # one write: other processes append, too
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from learned_schedulers.tuning.wrapper import APPLIED, CALLS, CODE, OBJECTS, SETTINGS, key
+from learned_schedulers.tuning.wrapper import APART, APPLIED, CALLS, CODE, OBJECTS, SETTINGS, key
 
 WRAPPER = Path(__file__).parents[2] / "learned_schedulers/tuning/wrapper.py"
 CLANG = """#!/bin/sh
@@ -24,7 +24,7 @@ class Build:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.state = folder, folder / "state"
-        for part in (CODE, OBJECTS, APPLIED):
+        for part in (CODE, OBJECTS, APPLIED, APART):
             (self.state / part).mkdir(parents=True)
         clangs = [folder / "clang", folder / "clang++"]
         for clang in clangs:
@@ -72,6 +72,24 @@ def test_errors_and_other_calls_are_the_compilers(build: Build) -> None:
         wrapped = build.compile(*words)
         assert (wrapped.returncode, wrapped.stdout, wrapped.stderr) == (alone.returncode, alone.stdout, alone.stderr)
     assert not build.calls()
+
+
+def test_a_program_that_one_command_compiles_and_links_has_objects_too(build: Build) -> None:
+    (build.folder / "main.c").write_text("int f(int); int main(void) { return f(NUMBER) - 21; }\n")
+    words = ["gcc", "-O2", "-D", "NUMBER=7", "a.c", "main.c", "-lm", "-o", "program"]
+    assert build.compile(*words).returncode == 0 and subprocess.run([build.folder / "program"]).returncode == 0
+    calls = build.calls()
+    assert [Path(call["source"]).name for call in calls] == ["a.c", "main.c"]
+    assert {call["product"] for call in calls} == {str(build.folder / "program")}
+    assert {path.name for path in build.folder.glob("*.o")} == set()
+    (build.folder / "b.c").write_text("int f(int x) { return 3 * x + 1; }\n")
+    subprocess.run(
+        ["gcc", "-c", "b.c", "-o", build.state / OBJECTS / f"{calls[0]['key']}.o"], cwd=build.folder, check=True
+    )
+    build.compile(*words)
+    assert subprocess.run([build.folder / "program"]).returncode == 1
+    (build.folder / "main.c").write_text("int main(void) { wrong }\n")
+    assert build.compile(*words).returncode == 1
 
 
 def test_another_object_takes_the_place(build: Build) -> None:
