@@ -84,9 +84,10 @@ class Search:
     def run(
         self, ready: dict[Choice, bytes], of_block: OfBlock, seconds: float, for_options: float = FOR_OPTIONS
     ) -> Found:
-        """Search for some seconds. ready: from `versions`; of_block: how the orders of a block are searched.
+        """Search for some seconds, of which a share is for other ways without orders.
 
-        for_options: the share of the time for other ways without orders. Raises NotPlaceable if not even the default can be judged, and BenchmarkError if the benchmark fails.
+        ready: from `versions`; of_block: how the orders of a block are searched. Raises NotPlaceable if not even the
+        default can be judged, and BenchmarkError if the benchmark fails.
         """
         ends = self._began + seconds
         default = ready[Choice(DEFAULT)]
@@ -143,8 +144,7 @@ class Search:
                 [way for how in best if how.startswith(kind) for way in neighbours(how) if way not in tried]
                 for kind in ("llvm", "gcc")
             ]
-            batch = [way for pair in zip_longest(*of_kinds) for way in pair if way]
-            batch = [*dict.fromkeys(batch)][:_BATCH]
+            batch = [*dict.fromkeys(way for pair in zip_longest(*of_kinds) for way in pair if way)][:_BATCH]
             if not batch:
                 return
             tried |= {*batch}
