@@ -188,8 +188,8 @@ def _noted(place: Path) -> None:
     notes = []
     for way in [each for each in WAYS if (place / f"{each}.json").exists()]:
         note = json.loads((place / f"{way}.json").read_text())
-        said = note["output"].strip().splitlines()
-        result = next((line for line in said if "of the default build's time" in line), "")
+        lines = note["output"].strip().splitlines()
+        result = next((line for line in lines if "of the default build's time" in line), "")
         failed = "made them fail" in note["output"]
         notes.append({"way": way, "seconds": round(note["seconds"]), "tests_failed": failed, "result": result})
     pd.DataFrame(notes).to_csv(place / "notes.csv", index=False)

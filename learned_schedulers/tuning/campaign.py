@@ -140,10 +140,10 @@ class Campaign:
         if names := self._settings.functions:
             return dict.fromkeys(names, 1 / len(names))
         shares = hot_functions.shares(self._settings.bench.command, self._work, self._state)
-        own = {symbol for symbol in shares if symbol.split(".")[0] in self._places}
-        own |= {symbol for file in self._files.values() for symbol in file.functions}
-        total = sum(share for symbol, share in shares.items() if symbol in own)
-        return {symbol: share / total if symbol in own else share for symbol, share in shares.items()}
+        of_project = {symbol for symbol in shares if symbol.split(".")[0] in self._places}
+        of_project |= {symbol for file in self._files.values() for symbol in file.functions}
+        total = sum(share for symbol, share in shares.items() if symbol in of_project)
+        return {symbol: share / total if symbol in of_project else share for symbol, share in shares.items()}
 
     @cached_property
     def _places(self) -> dict[str, list[Object]]:

@@ -268,6 +268,6 @@ class HotFile:
 
 def _check(kind: str, options: Sequence[str]) -> None:
     """tuned.orders may come from anywhere. Raises NotSeparable for an option that `tune` never chooses."""
-    known = {word for group in OPTIONS["gcc" if kind == "gcc" else "llvm"] for word in group}
-    if unknown := [word for word in options if word not in known]:
+    allowed = {word for group in OPTIONS["gcc" if kind == "gcc" else "llvm"] for word in group}
+    if unknown := [word for word in options if word not in allowed]:
         raise NotSeparable(f"tune never chooses the option {unknown[0]}")

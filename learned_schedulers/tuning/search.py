@@ -137,20 +137,20 @@ class Search:
 
     def _options(self, default: bytes, ends: float) -> None:
         """Ways next to the best of LLVM and of GCC, until the time is over or none is left."""
-        tried = {choice.how for choice in self._ratios}
+        ways_so_far = {choice.how for choice in self._ratios}
         while time.monotonic() < ends:
             best = [choice.how for choice in sorted(self._ratios, key=self._ratios.__getitem__)]
             of_kinds = [
-                [way for how in best if how.startswith(kind) for way in neighbours(how) if way not in tried]
+                [way for how in best if how.startswith(kind) for way in neighbours(how) if way not in ways_so_far]
                 for kind in ("llvm", "gcc")
             ]
             batch = [*dict.fromkeys(way for pair in zip_longest(*of_kinds) for way in pair if way)][:_BATCH]
             if not batch:
                 return
-            tried |= {*batch}
+            ways_so_far |= {*batch}
             objects = self._emitters.beside(self._placeable, map(Choice, batch))
-            known = {None, *self._objects.values()}
-            new = {content: Choice(how) for how, content in zip(batch, objects, strict=True) if content not in known}
+            contents = {None, *self._objects.values()}
+            new = {content: Choice(how) for how, content in zip(batch, objects, strict=True) if content not in contents}
             placeable = {choice: content for content, choice in new.items() if content}
             if placeable:
                 self._note(placeable, self._values(list(placeable.values()), _BURSTS, default))

@@ -34,17 +34,14 @@ def key(output: str) -> str:
 
 
 def main(job: str, folder: Path, command: Sequence[str], product: str = "") -> int:
-    """Run a compiler, and do what the job asks. Returns the compiler's exit code.
-
-    product: the program that the build makes of the command, if it is a part of one that compiles and links.
-    """
+    """Run a compiler, and do what the job asks; product: of a command of which this is a part. Returns its exit code."""
     call = understood(command)
     if _makes_a_program(call, command):
         program = os.path.abspath(call.output or "a.out")
         objects = {source: str(folder / APART / f"{key(f'{program} {source}')}.o") for source in call.sources}
         compiling, command = apart(command, objects)
-        for source, made in objects.items():
-            if code := main(job, folder, [*compiling, "-c", source, "-o", made], program):
+        for source, target in objects.items():
+            if code := main(job, folder, [*compiling, "-c", source, "-o", target], program):
                 return code
         call = understood(command)
     code = subprocess.call(command)
@@ -90,9 +87,9 @@ def _keep(
     target = folder / CODE / f"{name}.bc"
     words = command[1:] if call.cached else command
     reason = bitcode(settings["clang_cpp" if call.language == "c++" else "clang"], words, str(target))
-    record = {"folder": os.getcwd(), "command": list(words), "output": output, "language": call.language}
-    record |= {"source": os.path.abspath(call.sources[0]), "key": name, "reason": reason, "compiler": call.compiler}
-    record["product"] = product or output
+    record = {"folder": os.getcwd(), "command": list(words), "output": output, "product": product or output}
+    record |= {"source": os.path.abspath(call.sources[0]), "key": name, "reason": reason}
+    record |= {"compiler": call.compiler, "language": call.language}
     with open(folder / CALLS, "a", encoding="utf-8") as calls:
         calls.write(f"{json.dumps(record)}\n")  # one write: other processes append, too
 
