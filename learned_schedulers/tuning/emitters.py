@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from queue import LifoQueue
 from threading import Lock
 from types import TracebackType
@@ -48,10 +48,9 @@ class Emitters:
         """The objects of texts, compiled beside each other; None for one that LLVM refuses."""
 
         def compiled(text: str) -> bytes | None:
-            try:
+            with suppress(LlvmError):
                 return self.object_file(scheduler, text, name)
-            except LlvmError:
-                return None
+            return None
 
         return self.beside(compiled, texts)
 

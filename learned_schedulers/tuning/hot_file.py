@@ -9,7 +9,7 @@ from __future__ import annotations
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,6 +49,7 @@ OPTIONS = {
 # A caller must not know which registers a function leaves alone: another version leaves others.
 _APART = {"gcc": ("-ffunction-sections", "-fno-ipa-ra"), "clang": ("-ffunction-sections",)}
 _KEPT = ("-fkeep-static-functions", "-fkeep-inline-functions")  # GCC: those that are inlined wherever they are called
+_CACHED = 32  # codes and objects of a file by other options: those of a large file are large
 _QUIET = {"gcc": ("-w",), "clang": ("-w", "-Qunused-arguments")}
 
 
@@ -107,8 +108,8 @@ class HotFile:
         self.text = users_code.read(bitcode, name)
         self.module = Module.of(self.text)
         self._alone: dict[str, tuple[str, tuple[Block, ...]]] = {}  # by symbol
-        self._by_compiler: dict[tuple[str, ...], bytes] = {}  # by kind and options
-        self._variants: dict[tuple[str, ...], HotFile] = {}  # by options
+        self._by_compiler = lru_cache(_CACHED)(self._compiled)
+        self._variant = lru_cache(_CACHED)(self._read_by_clang)
 
     @cached_property
     def functions(self) -> dict[str, Function]:
@@ -133,12 +134,11 @@ class HotFile:
     def code(self, how: str) -> HotFile:
         """The file as clang reads it with the options of a choice. Raises NotSeparable or Unreadable."""
         options = tuple(how.split(" ")[2:])
-        if not options:
-            return self
-        if options not in self._variants:
-            _check("llvm", options)
-            self._variants[options] = HotFile(self._bitcode(*options), self.name, self.call)
-        return self._variants[options]
+        return self._variant(options) if options else self
+
+    def _read_by_clang(self, options: tuple[str, ...]) -> HotFile:
+        _check("llvm", options)
+        return HotFile(self._bitcode(*options), self.name, self.call)
 
     def _bitcode(self, *options: str) -> bytes:
         if "clang" not in self.call.compilers:
@@ -159,11 +159,11 @@ class HotFile:
         if addresses := candidates.addresses(self.alone(symbol)) & candidates.defined(self.text):
             raise NotSeparable(f"the address of {min(addresses)} may matter")
         try:
-            return function_of(self.by_compiler(kind, (*words, *_APART[kind])), symbol)
+            return function_of(self._by_compiler(kind, (*words, *_APART[kind])), symbol)
         except Inlined:
             if kind != "gcc":
                 raise
-            return function_of(self.by_compiler(kind, (*words, *_APART[kind], *_KEPT)), symbol)
+            return function_of(self._by_compiler(kind, (*words, *_APART[kind], *_KEPT)), symbol)
 
     def ordered(self, symbol: str, choice: Choice) -> str:
         """The module of a function alone, its blocks in the orders of a choice. Raises NotSeparable or Unreadable."""
@@ -215,15 +215,10 @@ class HotFile:
     def whole(self, how: str) -> bytes:
         """The file's object by a compiler, its kind and then options. Raises NotSeparable with its first error."""
         kind, *options = how.split(" ")
-        return self.by_compiler(kind, tuple(options))
-
-    def by_compiler(self, kind: str, options: tuple[str, ...]) -> bytes:
-        """The file's object by GCC or clang with these after the user's options. Raises NotSeparable."""
-        if (kind, *options) not in self._by_compiler:
-            self._by_compiler[kind, *options] = self._compiled(kind, options)
-        return self._by_compiler[kind, *options]
+        return self._by_compiler(kind, tuple(options))
 
     def _compiled(self, kind: str, more: tuple[str, ...]) -> bytes:
+        """The file's object by GCC or clang with these after the user's options. Raises NotSeparable."""
         if kind not in self.call.compilers:
             raise NotSeparable(f"{kind} is not installed")
         apart = {*_APART[kind]} <= {*more}

@@ -34,7 +34,7 @@ def key(output: str) -> str:
 
 
 def main(job: str, folder: Path, command: Sequence[str], product: str = "") -> int:
-    """Run a compiler, and do what the job asks; product: of a command of which this is a part. Returns its exit code."""
+    """Run a compiler, and do what the job asks; product: of the call of which this is a part. Returns its exit code."""
     call = understood(command)
     if _makes_a_program(call, command):
         program = os.path.abspath(call.output or "a.out")
