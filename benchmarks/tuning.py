@@ -109,19 +109,18 @@ def _built(place: Path, way: str, program: Program, minutes: float) -> bool:
     """Build the tree of a way, unless that was done, and note what came of it."""
     note = place / f"{way}.json"
     if not note.exists():
-        began = time.monotonic()
-        failed, output = "", ""
+        failed, output, seconds = "", "", 0.0
         try:
-            output = _tree(place, way, program, minutes)
+            output, seconds = _tree(place, way, program, minutes)
         except subprocess.CalledProcessError as error:
             failed = f"{error.cmd}: {(error.output or '')[-1000:]}"
-        note.write_text(json.dumps({"seconds": time.monotonic() - began, "failed": failed, "output": output}, indent=1))
+        note.write_text(json.dumps({"seconds": seconds, "failed": failed, "output": output}, indent=1))
         print(f"{place.name} {way}: {failed or 'built'}", flush=True)
     return not json.loads(note.read_text())["failed"]
 
 
-def _tree(place: Path, way: str, program: Program, minutes: float) -> str:
-    """Build the tree of a way; what `tune` says of it."""
+def _tree(place: Path, way: str, program: Program, minutes: float) -> tuple[str, float]:
+    """Build the tree of a way; what `tune` says of it, and the seconds that it takes."""
     compiler = WAYS[way].format(profile=place / "profile")
     if way == "pgo":
         training = _copy(place, "training")
@@ -130,13 +129,14 @@ def _tree(place: Path, way: str, program: Program, minutes: float) -> str:
     tree = _copy(place, way)
     if not way.startswith("tuned"):
         _run(tree, compiler, program, "configure", "build")
-        return ""
+        return "", 0.0
     _run(tree, compiler, program, "configure")
     command = [sys.executable, "-m", "learned_schedulers.command.main", "tune", "--minutes", str(minutes)]
     command += ["--report", str(place / f"{way}.html")]
     for step in ("build", "bench", "test", "rate"):
         command += [f"--{step}", _line(program[step], compiler)] if program.get(step) else []
-    return _shell(shlex.join(command), tree)
+    began = time.monotonic()
+    return _shell(shlex.join(command), tree), time.monotonic() - began
 
 
 def _copy(place: Path, name: str) -> Path:

@@ -26,7 +26,7 @@ BURST = np.dtype(
 _RESULTS, _COUNTS = "results", 16  # file; bytes of its head: bursts so far, and how many it can hold
 MOST_BURSTS = 1 << 21
 _TICKS = 40_000  # of a burst: some ten microseconds
-_FEWEST = 5  # rounds by which candidates may be judged
+FEWEST = 5  # rounds by which candidates may be judged
 
 
 class Site(NamedTuple):
@@ -117,7 +117,7 @@ def ticks(of_run: np.ndarray, site: int, candidates: int) -> np.ndarray:
         by_call = table["ticks"] / table["calls"]
         rounds.append(np.take_along_axis(by_call, np.argsort(table["candidate"], axis=1), 1))
     values = np.concatenate([np.empty((0, candidates)), *rounds])
-    if len(values) < _FEWEST:
+    if len(values) < FEWEST:
         return np.full(candidates, np.nan)
     middle = np.median(values, 1)
     return np.median(values / middle[:, None], 0) * np.median(middle)

@@ -16,7 +16,7 @@ from learned_schedulers.blocks.before_allocation.single_function import SingleFu
 from learned_schedulers.tuning.emitters import Emitters
 from learned_schedulers.tuning.hot_file import DEFAULT, LLVM, Choice, HotFile, begins_in_order, neighbours
 from learned_schedulers.tuning.images import NotPlaceable
-from learned_schedulers.tuning.judging import Judge, Site
+from learned_schedulers.tuning.judging import FEWEST, Judge, Site
 
 _BURSTS, _MORE_BURSTS = 60, 400  # of each version: in a search, and to choose among the best
 _BEST = 6  # versions that are judged again at the end
@@ -104,7 +104,7 @@ class Search:
 
     def _judge_ready(self, ready: dict[Choice, bytes]) -> list[str]:
         default = ready[Choice(DEFAULT)]
-        self._values([default], 2)
+        is_called = np.isfinite(self._values([default], FEWEST)).all()
         placeable, reasons = {}, []
         for choice, content in ready.items():
             try:
@@ -112,7 +112,8 @@ class Search:
                 placeable[choice] = content
             except NotPlaceable as error:
                 reasons.append(f"{choice}: {error}")
-        self._note(placeable, self._values(list(placeable.values()), _BURSTS * 2, default))
+        if is_called:
+            self._note(placeable, self._values(list(placeable.values()), _BURSTS * 2, default))
         if not self._ratios:
             raise NotPlaceable("it is called too seldom to be judged")
         return reasons
