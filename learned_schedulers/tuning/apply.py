@@ -26,12 +26,11 @@ def tuned_object(file: HotFile, tuned: Sequence[Tuned]) -> tuple[bytes | None, l
 
     None if all have. Raises NotProven for an order that is not legal, LlvmError, NotSeparable or NotDispatchable.
     """
-    if whole := next((each for each in tuned if not each.function), None):
-        return file.whole(whole.choice.how), []
     fit = [
         each
         for each in tuned
-        if each.function in file.functions and file.fingerprint(each.function) == each.fingerprint
+        if not each.function
+        or (each.function in file.functions and file.fingerprint(each.function) == each.fingerprint)
     ]
     changed = [each.function for each in tuned if each not in fit]
     for each in fit:
@@ -39,8 +38,7 @@ def tuned_object(file: HotFile, tuned: Sequence[Tuned]) -> tuple[bytes | None, l
     if not fit:
         return None, changed
     with Emitters(1) as emitters:
-        parts = {each.function: file.version(each.function, each.choice, emitters) for each in sorted(fit)}
-        return file.with_versions(parts, emitters), changed
+        return file.built({each.function: each.choice for each in fit}, emitters), changed
 
 
 def main(folder: Path, source: str, output: Path, compiler: str, language: str, command: Sequence[str]) -> None:

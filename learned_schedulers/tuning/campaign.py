@@ -69,11 +69,11 @@ class Campaign:
         sites = self.sites(emitters)
         if sites:
             self._search(sites, emitters)
-        chosen = self._chosen()
-        if chosen:
+        if chosen := self._chosen():
             confirmation = Confirmation(self._build, self._files, self._settings, emitters)
             confirmation.progress = self.progress
-            confirmation.run(chosen, self.outcome, self._state / "variants")
+            upon_gcc = {path: each for path, each in self._chosen("gcc").items() if len(each) > 1}
+            confirmation.run(chosen, upon_gcc, self.outcome, self._state / "variants")
 
     def sites(self, emitters: Emitters) -> dict[Site, tuple[HotFile, float, dict[Choice, bytes]]]:
         """Build the program with dispatchers. Hot functions, each with its share of the time and its first versions."""
@@ -292,15 +292,19 @@ class Campaign:
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps([each.choice for each in search_outcome.best]))
 
-    def _chosen(self) -> Chosen:
-        """For each file, the versions that are faster than LLVM's default by more than equal code differs."""
+    def _chosen(self, rest: str = "") -> Chosen:
+        """For each file, the versions that are faster than the rest's compiler's, by more than equal code differs.
+
+        rest: gcc; empty: LLVM.
+        """
         chosen: Chosen = {}
         for output, by_symbol in self._searched.items():
+            chosen[output] = {"": (Choice(rest), 1.0)} if rest else {}
             for symbol, search_outcome in by_symbol.items():
-                if search_outcome.best:
-                    best = search_outcome.best[0]
-                    faster = best.ratio < 1 - max(EQUAL, search_outcome.control)
-                    chosen.setdefault(output, {})[symbol] = (
-                        (best.choice, best.ratio) if faster else (Choice(DEFAULT), 1.0)
-                    )
+                best = search_outcome.best[0]
+                usual = search_outcome.by_gcc if rest and search_outcome.by_gcc > 0 else 1.0
+                if best.ratio < usual * (1 - max(EQUAL, search_outcome.control)):
+                    chosen[output][symbol] = best.choice, best.ratio
+                elif not rest:
+                    chosen[output][symbol] = Choice(DEFAULT), 1.0
         return chosen

@@ -29,14 +29,16 @@ class Confirmation:
         self._work = settings.bench.work
         self.progress: Callable[[str, int, float], None] = lambda step, count, ratio: None
 
-    def run(self, chosen: Chosen, outcome: Outcome, store: Path) -> None:
+    def run(self, chosen: Chosen, upon_gcc: Chosen, outcome: Outcome, store: Path) -> None:
         """Find what helps in the final program, and leave that in the tree; the outcome says what it is.
 
-        store: a folder for copies of builds. Raises BuildError or BenchmarkError.
+        chosen, upon_gcc: with the rest of files by LLVM, and by GCC; store: a folder for copies of builds. Raises
+        BuildError or BenchmarkError.
         """
         variants = Variants(self._work, store)
         try:
-            chosen = self._helping(self._best_way(chosen, variants, outcome), variants, outcome)
+            ways = {"tuned": chosen, **self._upon_gcc(chosen, upon_gcc, outcome), **self._whole_files()}
+            chosen = self._helping(self._best_way(ways, variants, outcome), variants, outcome)
             names = self._built("tuned", chosen, _OFFSETS, variants)
             self._build.put({})
             variants.add("default")
@@ -54,17 +56,12 @@ class Confirmation:
         ]
 
     def _contents(self, chosen: Chosen, offset: int = 0) -> dict[Path, bytes]:
-        contents = {}
-        for output, by_symbol in chosen.items():
-            file = self._files[output]
-            if whole := by_symbol.get(""):
-                contents[output] = file.whole(whole[0].how)
-                continue
-            parts = {
-                symbol: file.version(symbol, each, self._emitters) for symbol, (each, _) in sorted(by_symbol.items())
-            }
-            contents[output] = file.with_versions(parts, self._emitters, offset)
-        return contents
+        return {
+            output: self._files[output].built(
+                {symbol: choice for symbol, (choice, _) in by_symbol.items()}, self._emitters, offset
+            )
+            for output, by_symbol in chosen.items()
+        }
 
     def _built(self, name: str, chosen: Chosen, offsets: Sequence[int], variants: Variants) -> list[str]:
         """Build a way at some places in memory. Returns the variants' names."""
@@ -74,14 +71,23 @@ class Confirmation:
             variants.add(each)
         return names
 
-    def _best_way(self, chosen: Chosen, variants: Variants, outcome: Outcome) -> Chosen:
-        """The versions that were chosen, or all hot files by another compiler if that is faster."""
-        ways = {"tuned": chosen, **self._whole_files()}
-        if len(ways) == 1:
-            return chosen
+    def _upon_gcc(self, chosen: Chosen, upon_gcc: Chosen, outcome: Outcome) -> dict[str, Chosen]:
+        """The way in which GCC compiles the rest of all files of which that is possible."""
+        way: Chosen = {}
+        for output, by_symbol in upon_gcc.items():
+            try:
+                self._contents({output: by_symbol})
+                way[output] = by_symbol
+            except ValueError as error:
+                outcome.reasons.append(f"{self._files[output].name}: the rest by GCC: {error}")
+                way[output] = chosen[output]
+        return {"tuned, the rest by gcc": way} if way not in ({}, chosen) else {}
+
+    def _best_way(self, ways: dict[str, Chosen], variants: Variants, outcome: Outcome) -> Chosen:
+        """The fastest way in the final program."""
         builds = {"default": ["default"]}
         for way, of_files in ways.items():
-            builds[way] = self._built(way, of_files, _OFFSETS if way == "tuned" else _OFFSETS[:1], variants)
+            builds[way] = self._built(way, of_files, _OFFSETS if "tuned" in way else _OFFSETS[:1], variants)
         self._build.put({})
         variants.add("default")
         outcome.ways = self._compared(builds, variants, ROUNDS)

@@ -23,7 +23,7 @@ from learned_schedulers.tuning import candidates
 from learned_schedulers.tuning.command_line import without_outputs
 from learned_schedulers.tuning.dispatcher import signature, with_dispatcher
 from learned_schedulers.tuning.emitters import Emitters
-from learned_schedulers.tuning.objects import Inlined, NotSeparable, function_of, joined, needs
+from learned_schedulers.tuning.objects import Inlined, NotSeparable, function_of, joined, needs, replaced
 from learned_schedulers.tuning.wrapper import bitcode
 
 DEFAULT = "llvm default"
@@ -48,6 +48,8 @@ OPTIONS = {
 }
 # A caller must not know which registers a function leaves alone: another version leaves others.
 _APART = {"gcc": ("-ffunction-sections", "-fno-ipa-ra"), "clang": ("-ffunction-sections",)}
+# Its callers in the file must not know how a version of GCC's own would leave registers and the stack.
+_REPLACEABLE = ("-fno-ipa-ra", "-fno-ipa-stack-alignment")
 _KEPT = ("-fkeep-static-functions", "-fkeep-inline-functions")  # GCC: those that are inlined wherever they are called
 _CACHED = 32  # codes and objects of a file by other options: those of a large file are large
 _QUIET = {"gcc": ("-w",), "clang": ("-w", "-Qunused-arguments")}
@@ -212,6 +214,22 @@ class HotFile:
         dags = {(function.name, function.blocks[index].label): can_move.precedes(index) for index, _ in choice.orders}
         prove(code.text, reordered(code.text, orders), dags)
 
+    def built(self, choices: Mapping[str, Choice], emitters: Emitters, offset: int = 0) -> bytes:
+        """The file's object with choices for some functions, by their symbols. Raises as `version` and the others do.
+
+        That of an empty symbol is for the rest, by a compiler; without it, the rest is LLVM's default.
+        """
+        parts = {symbol: self.version(symbol, each, emitters) for symbol, each in sorted(choices.items()) if symbol}
+        if "" not in choices:
+            return self.with_versions(parts, emitters, offset)
+        if not parts:
+            return self.whole(choices[""].how)
+        local = {candidates.symbol(name) for name in candidates.local(self.text)}
+        for symbol, content in parts.items():
+            if reached := needs(content) & local - {symbol}:
+                raise NotSeparable(f"{symbol} reaches {min(reached)}, which is GCC's own")
+        return replaced(self._by_compiler("gcc", (*choices[""].how.split(" ")[1:], *_REPLACEABLE)), parts, offset)
+
     def whole(self, how: str) -> bytes:
         """The file's object by a compiler, its kind and then options. Raises NotSeparable with its first error."""
         kind, *options = how.split(" ")
@@ -222,7 +240,7 @@ class HotFile:
         if kind not in self.call.compilers:
             raise NotSeparable(f"{kind} is not installed")
         apart = {*_APART[kind]} <= {*more}
-        _check(kind, [word for word in more if word not in (*_APART[kind], *_KEPT)])
+        _check(kind, [word for word in more if word not in (*_APART[kind], *_KEPT, *_REPLACEABLE)])
         options = [*without_outputs(self.call.words[1:]), *_QUIET[kind], *more]
         if apart and not _ANY_ADDRESS & {*options}:
             options.append("-fPIE")

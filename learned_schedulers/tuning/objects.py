@@ -49,6 +49,23 @@ def function_of(content: bytes, symbol: str) -> bytes:
     return alone
 
 
+def replaced(content: bytes, functions: Mapping[str, bytes], offset: int = 0) -> bytes:
+    """An object with other versions of some of its functions, by their symbols; its calls reach these, too.
+
+    offset: as for `joined`. Raises Inlined if it does not define one, and NotSeparable.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "in.o").write_bytes(content)
+        by_kind = symbols(folder / "in.o")
+        if functions.keys() - by_kind["defined"]:
+            raise Inlined
+        _run(folder, "objcopy", *(f"--globalize-symbol={symbol}" for symbol in functions), "in.o", "global.o")
+        _run(folder, "objcopy", *(f"--weaken-symbol={symbol}" for symbol in functions), "global.o", "weak.o")
+        weak = (folder / "weak.o").read_bytes()
+    return joined(weak, list(functions.values()), functions.keys() & by_kind["local"], offset)
+
+
 def joined(rest: bytes, functions: Sequence[bytes], local: Iterable[str], offset: int = 0) -> bytes:
     """The object of a file from its parts; only the file itself sees the symbols `local`.
 
@@ -68,12 +85,14 @@ def joined(rest: bytes, functions: Sequence[bytes], local: Iterable[str], offset
 
 
 def symbols(file: Path) -> Mapping[str, set[str]]:
-    """Symbols that an object defines, local ones too, and those that it needs: `defined` and `needed`."""
-    by_kind: dict[str, set[str]] = {"defined": set(), "needed": set()}
+    """Symbols that an object defines (`defined`), which of them are `local`, and those that it needs (`needed`)."""
+    by_kind: dict[str, set[str]] = {"defined": set(), "local": set(), "needed": set()}
     listed = subprocess.run(["nm", "-P", str(file)], capture_output=True, text=True, errors="replace", check=False)
     for line in listed.stdout.splitlines():
         name, kind = line.split(" ")[:2]
         by_kind["needed" if kind in "Uvw" else "defined"].add(name)
+        if kind.islower() and kind not in "uvw":
+            by_kind["local"].add(name)
     return by_kind
 
 

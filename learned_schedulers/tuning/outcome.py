@@ -12,7 +12,7 @@ from learned_schedulers.tuning.search import Found
 from learned_schedulers.tuning.tuned_orders import Tuned
 
 # By the outputs of files and by symbols, how a function is compiled and its time in the program over that of LLVM's
-# default. An empty symbol is the whole file by a compiler.
+# default. An empty symbol is the rest of the file, by a compiler; without it, that is LLVM's.
 Chosen = dict[Path, dict[str, tuple[Choice, float]]]
 
 

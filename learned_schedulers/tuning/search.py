@@ -43,6 +43,7 @@ class Found(NamedTuple):
     """What a search has found."""
 
     best: list[Judged]  # the fastest first; judged again, all in one run
+    by_gcc: float  # the same of GCC's version; NaN if there is none
     control: float  # how far the default was from itself in that run
     judged: int  # versions
     progress: list[tuple[float, float]]  # seconds since the begin, and the best ratio so far: flattered by the choice
@@ -99,8 +100,8 @@ class Search:
             of_module = movable(code.module, code.functions[self._site.function])
             reasons += [each for each in of_module.reasons if each not in reasons]
             self._orders(of_module, how, of_block, ends)
-        best, control = self._again(default)
-        return Found(best, control, len(self._ratios), self._progress, tuple(reasons))
+        best, by_gcc, control = self._again(default, ready.get(Choice("gcc")))
+        return Found(best, by_gcc, control, len(self._ratios), self._progress, tuple(reasons))
 
     def _judge_ready(self, ready: dict[Choice, bytes]) -> list[str]:
         default = ready[Choice(DEFAULT)]
@@ -192,12 +193,14 @@ class Search:
                 with suppress(_Over):
                     of_block(problem_of_block, costs, _ORDERS_OF_A_BLOCK, self._rng)
 
-    def _again(self, default: bytes) -> tuple[list[Judged], float]:
-        """The best versions, judged once more in one run, and how far the default is from itself there."""
+    def _again(self, default: bytes, of_gcc: bytes | None) -> tuple[list[Judged], float, float]:
+        """The best versions and GCC's, judged once more in one run, and how far the default is from itself there."""
         best = sorted(self._objects, key=lambda each: self._ratios[each])[:_BEST]
-        values = self._values([default, default, *(self._objects[each] for each in best)], _MORE_BURSTS, default)
-        judged = [Judged(choice, float(value)) for choice, value in zip(best, values[2:], strict=True)]
-        return sorted(judged, key=lambda each: each.ratio), float(np.abs(values[:2] - 1).max())
+        versions_again = [default, default, of_gcc or default, *(self._objects[each] for each in best)]
+        values = self._values(versions_again, _MORE_BURSTS, default)
+        judged = [Judged(choice, float(value)) for choice, value in zip(best, values[3:], strict=True)]
+        by_gcc = float(values[2]) if of_gcc else float("nan")
+        return sorted(judged, key=lambda each: each.ratio), by_gcc, float(np.abs(values[:2] - 1).max())
 
 
 class _Over(Exception):

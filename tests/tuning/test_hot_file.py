@@ -66,7 +66,7 @@ WAYS = [
 
 class _Program:
     def __init__(self, folder: Path, emitters: Emitters) -> None:
-        self._folder, self._emitters = folder, emitters
+        self.folder, self._emitters = folder, emitters
         (folder / "code.c").write_text(CODE)
         words = ("gcc", "-O2", "-c", "code.c")
         subprocess.run([CLANG, *words[1:], "-emit-llvm", "-o", "code.bc"], cwd=folder, check=True)
@@ -74,16 +74,13 @@ class _Program:
         self.file = HotFile((folder / "code.bc").read_bytes(), "code.c", call)
 
     def says(self, versions: Mapping[str, str | Choice]) -> str:
-        """What the program prints with versions of some functions, and that its stack holds no code."""
-        contents = {
-            name: self.file.version(name, Choice(how) if isinstance(how, str) else how, self._emitters)
-            for name, how in versions.items()
-        }
-        (self._folder / "code.o").write_bytes(self.file.with_versions(contents, self._emitters))
-        subprocess.run(["gcc", "code.o", "-o", "program"], cwd=self._folder, check=True)
-        segments = subprocess.run(["readelf", "-lW", "program"], cwd=self._folder, capture_output=True, text=True)
+        """What the program prints with versions of some functions; its stack holds no code."""
+        choices = {name: Choice(how) if isinstance(how, str) else how for name, how in versions.items()}
+        (self.folder / "code.o").write_bytes(self.file.built(choices, self._emitters))
+        subprocess.run(["gcc", "code.o", "-o", "program"], cwd=self.folder, check=True)
+        segments = subprocess.run(["readelf", "-lW", "program"], cwd=self.folder, capture_output=True, text=True)
         assert "GNU_STACK" in segments.stdout and "RWE" not in segments.stdout
-        return subprocess.run(["./program"], cwd=self._folder, capture_output=True, text=True, check=True).stdout
+        return subprocess.run(["./program"], cwd=self.folder, capture_output=True, text=True, check=True).stdout
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +113,18 @@ def test_a_function_that_gcc_inlines_has_a_version_of_its_own(program: _Program)
 def test_what_may_not_be_exchanged_is_left_alone(program: _Program, name: str, how: str, reason: str) -> None:
     with pytest.raises(NotSeparable, match=reason):
         program.says({name: how})
+
+
+@pytest.mark.parametrize("rest", ["gcc", "gcc -O3"])
+def test_gcc_compiles_the_rest(program: _Program, rest: str) -> None:
+    usual = program.says({})
+    assert program.says({"": rest}) == usual
+    for how in ("llvm list-ilp -O3", "gcc -O1 -funroll-loops", "clang"):
+        assert program.says({"": rest, "added": how}) == usual
+        called = subprocess.run(["objdump", "-d", "program"], cwd=program.folder, capture_output=True, text=True).stdout
+        assert called.count("<added>:") == 1 and "<added>\n" in called
+    with pytest.raises(NotSeparable, match="counted reaches calls, which is GCC's own"):
+        program.says({"": rest, "counted": "llvm list-ilp"})
 
 
 def test_an_order_upon_other_options_is_proven_and_computes_the_same(program: _Program) -> None:

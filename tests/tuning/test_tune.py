@@ -66,7 +66,7 @@ def test_a_project_is_tuned_and_built_again_to_the_same_bytes(work: Path) -> Non
 
 
 def test_the_page_draws_how_a_search_went() -> None:
-    search = Found([Judged(Choice("gcc"), 0.9)], 0.001, 40, [(1.0, 0.95), (2.0, 0.9)], ())
+    search = Found([Judged(Choice("gcc"), 0.9)], 0.9, 0.001, 40, [(1.0, 0.95), (2.0, 0.9)], ())
     outcome = Outcome([Hot("f<int>", 0.7, "a.cc", "")], {("a.cc", "f<int>"): search}, measure="its time")
     text = page(outcome, Settings("make", Benchmark("./b", Path("/p")), None, 1, 10, 2, 0))
     assert "f&lt;int&gt; (a.cc)" in text and "2 s of search" in text and text.count("<polyline") == 1
