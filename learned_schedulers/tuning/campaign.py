@@ -72,8 +72,7 @@ class Campaign:
         if chosen := self._chosen():
             confirmation = Confirmation(self._build, self._files, self._settings, emitters)
             confirmation.progress = self.progress
-            upon_gcc = {path: each for path, each in self._chosen("gcc").items() if len(each) > 1}
-            confirmation.run(chosen, upon_gcc, self.outcome, self._state / "variants")
+            confirmation.run(chosen, self._chosen("gcc"), self.outcome, self._state / "variants")
 
     def sites(self, emitters: Emitters) -> dict[Site, tuple[HotFile, float, dict[Choice, bytes]]]:
         """Build the program with dispatchers. Hot functions, each with its share of the time and its first versions."""

@@ -37,7 +37,7 @@ class Confirmation:
         """
         variants = Variants(self._work, store)
         try:
-            ways = {"tuned": chosen, **self._upon_gcc(chosen, upon_gcc, outcome), **self._whole_files()}
+            ways = {"tuned": chosen, **self._upon_gcc(upon_gcc, outcome), **self._whole_files()}
             chosen = self._helping(self._best_way(ways, variants, outcome), variants, outcome)
             names = self._built("tuned", chosen, _OFFSETS, variants)
             self._build.put({})
@@ -71,17 +71,18 @@ class Confirmation:
             variants.add(each)
         return names
 
-    def _upon_gcc(self, chosen: Chosen, upon_gcc: Chosen, outcome: Outcome) -> dict[str, Chosen]:
-        """The way in which GCC compiles the rest of all files of which that is possible."""
+    def _upon_gcc(self, upon_gcc: Chosen, outcome: Outcome) -> dict[str, Chosen]:
+        """The way in which GCC compiles the rest of files, with all versions for which that is possible."""
         way: Chosen = {}
         for output, by_symbol in upon_gcc.items():
-            try:
-                self._contents({output: by_symbol})
-                way[output] = by_symbol
-            except ValueError as error:
-                outcome.reasons.append(f"{self._files[output].name}: the rest by GCC: {error}")
-                way[output] = chosen[output]
-        return {"tuned, the rest by gcc": way} if way not in ({}, chosen) else {}
+            for symbol, each in by_symbol.items():
+                try:
+                    self._contents({output: {"": by_symbol[""], symbol: each}})
+                    way.setdefault(output, {})[symbol] = each
+                except ValueError as error:
+                    outcome.reasons.append(f"{symbol or self._files[output].name}: the rest by GCC: {error}")
+        way = {output: by_symbol for output, by_symbol in way.items() if len(by_symbol) > 1}
+        return {"tuned, the rest by gcc": way} if way else {}
 
     def _best_way(self, ways: dict[str, Chosen], variants: Variants, outcome: Outcome) -> Chosen:
         """The fastest way in the final program."""

@@ -13,9 +13,11 @@ import pytest
 from learned_schedulers.blocks.before_allocation.functions import NotProven
 from learned_schedulers.blocks.before_allocation.single_function import movable
 from learned_schedulers.blocks.dag.sampling import random_ready
+from learned_schedulers.tuning.apply import tuned_object
 from learned_schedulers.tuning.emitters import Emitters
 from learned_schedulers.tuning.hot_file import OPTIONS, Call, Choice, HotFile, neighbours
 from learned_schedulers.tuning.objects import NotSeparable
+from learned_schedulers.tuning.tuned_orders import Tuned
 
 CLANG = shutil.which("clang-19") or shutil.which("clang") or ""
 pytestmark = pytest.mark.skipif(not CLANG, reason="clang is not installed")
@@ -66,7 +68,7 @@ WAYS = [
 
 class _Program:
     def __init__(self, folder: Path, emitters: Emitters) -> None:
-        self.folder, self._emitters = folder, emitters
+        self.folder, self.emitters = folder, emitters
         (folder / "code.c").write_text(CODE)
         words = ("gcc", "-O2", "-c", "code.c")
         subprocess.run([CLANG, *words[1:], "-emit-llvm", "-o", "code.bc"], cwd=folder, check=True)
@@ -76,7 +78,7 @@ class _Program:
     def says(self, versions: Mapping[str, str | Choice]) -> str:
         """What the program prints with versions of some functions; its stack holds no code."""
         choices = {name: Choice(how) if isinstance(how, str) else how for name, how in versions.items()}
-        (self.folder / "code.o").write_bytes(self.file.built(choices, self._emitters))
+        (self.folder / "code.o").write_bytes(self.file.built(choices, self.emitters))
         subprocess.run(["gcc", "code.o", "-o", "program"], cwd=self.folder, check=True)
         segments = subprocess.run(["readelf", "-lW", "program"], cwd=self.folder, capture_output=True, text=True)
         assert "GNU_STACK" in segments.stdout and "RWE" not in segments.stdout
@@ -125,6 +127,16 @@ def test_gcc_compiles_the_rest(program: _Program, rest: str) -> None:
         assert called.count("<added>:") == 1 and "<added>\n" in called
     with pytest.raises(NotSeparable, match="counted reaches calls, which is GCC's own"):
         program.says({"": rest, "counted": "llvm list-ilp"})
+
+
+def test_later_builds_have_the_same_bytes(program: _Program) -> None:
+    choices = {"": Choice("gcc"), "added": Choice("llvm list-ilp -O3")}
+    of_function = Tuned("code.c", "added", program.file.fingerprint("added"), choices["added"], 0.9)
+    content, changed = tuned_object(program.file, [Tuned("code.c", "", "", choices[""], 1.0), of_function])
+    assert content == program.file.built(choices, program.emitters) and not changed
+    rest_alone = [Tuned("code.c", "", "", choices[""], 1.0), of_function._replace(fingerprint="another")]
+    content, changed = tuned_object(program.file, rest_alone)
+    assert content == program.file.whole("gcc") and changed == ["added"]
 
 
 def test_an_order_upon_other_options_is_proven_and_computes_the_same(program: _Program) -> None:
