@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 _PROJECTS = 8  # whose intermediate code stays
-_LARGE = ("code", "objects", "variants", "judge")
+_LARGE = ("code", "objects", "apart", "variants", "judge")
 
 
 def state_of(work: Path) -> Path:
