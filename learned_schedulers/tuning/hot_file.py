@@ -173,7 +173,7 @@ class HotFile:
         if code is not self:
             self._check_signature(symbol, code.functions)
             if unknown := self._unknown(code, symbol):
-                raise NotSeparable(f"it reaches {min(unknown)}, which the rest of the file does not have")
+                raise NotSeparable(f"it reaches {min(unknown)}, which is not the same in the rest of the file")
         text, blocks = code._apart(symbol)
         return reordered(text, [(blocks[index], np.array(order)) for index, order in choice.orders])
 
@@ -195,13 +195,19 @@ class HotFile:
             raise NotSeparable("LLVM has changed its arguments")
 
     def _unknown(self, code: HotFile, symbol: str) -> set[str]:
-        """What a function of another code reaches that the rest of this file does not have."""
+        """What a function of another code reaches that is not the same in the rest of this file."""
         at = self.functions[symbol].at
+        here = {*candidates.externals(self.alone(symbol), at), at}
         reached = {*candidates.externals(code.alone(symbol), code.functions[symbol].at)}
-        reached -= {*candidates.externals(self.alone(symbol), at), at}
-        return reached & (candidates.local(self.text) | candidates.local(code.text)) | {
-            name for name in reached & candidates.defined(code.text) if name not in candidates.mentioned(self.text)
+        heads, others = ({each.at: each.head for each in file.functions.values()} for file in (self, code))
+        called_otherwise = {
+            name
+            for name in reached & heads.keys() & others.keys()
+            if candidates.is_local(heads[name]) and signature(heads[name]) != signature(others[name])
         }
+        local = candidates.local(self.text) | candidates.local(code.text)
+        absent = candidates.defined(code.text) - candidates.mentioned(self.text)
+        return called_otherwise | ((reached - here) & (local | absent))
 
     def prove(self, symbol: str, choice: Choice) -> None:
         """Raises NotProven if an order of a choice is not legal."""

@@ -45,6 +45,12 @@ __attribute__((noinline)) long added(const long *p, long n, int up) {
     for (long i = 0; i < n; i++) sum += p[i] * primes[i & 7];
     return sum;
 }
+static __attribute__((noinline)) long peeked(const long *p, long n) { return *p * n + (*p ^ 77); }
+__attribute__((noinline)) long peeking(const long *p, long n) {
+    long sum = 0;
+    for (long i = 0; i < n; i++) sum += peeked(p + i, i + sum);
+    return sum;
+}
 static long once(const long *p, long n) {
     long sum = 0;
     for (long i = 0; i < n; i++) for (long j = 0; j < i; j++) sum = sum * 3 + p[i] / (p[j] | 1);
@@ -55,7 +61,7 @@ int main(int count, char **words) {
     for (int i = 0; i < 100; i++) a[i] = i * 7919 + count;
     for (int i = 0; i < 50; i++) {
         sum += halved(sum, a, 90 + (i & 7)) + counted(a, i) + added(a, i, i & 1) + (looked(a, i) == &nil) + once(a, 30);
-        a[i] = sum;
+        a[i] = sum + peeking(a, i);
     }
     printf("%ld\\n", sum);
 }
@@ -108,6 +114,7 @@ def test_a_function_that_gcc_inlines_has_a_version_of_its_own(program: _Program)
         ("halved", "gcc", "LLVM has changed its arguments"),  # GCC would expect one that nobody hands on
         ("looked", "gcc", "the address of @nil may matter"),  # GCC's version would have another nil
         ("counted", "gcc -O3", "the address of @calls may matter"),
+        ("peeking", "llvm default -O3", "it reaches @peeked"),  # which takes a value there, and a pointer here
         ("added", "gcc -fplugin=evil.so", "tune never chooses the option -fplugin=evil.so"),
         ("added", "llvm default -fpass-plugin=evil.so", "tune never chooses the option -fpass-plugin=evil.so"),
     ],
