@@ -197,7 +197,7 @@ class HotFile:
     def _unknown(self, code: HotFile, symbol: str) -> set[str]:
         """What a function of another code reaches that is not the same in the rest of this file."""
         at = self.functions[symbol].at
-        here = {*candidates.externals(self.alone(symbol), at), at}
+        of_this = {*candidates.externals(self.alone(symbol), at), at}
         reached = {*candidates.externals(code.alone(symbol), code.functions[symbol].at)}
         heads, others = ({each.at: each.head for each in file.functions.values()} for file in (self, code))
         called_otherwise = {
@@ -207,7 +207,7 @@ class HotFile:
         }
         local = candidates.local(self.text) | candidates.local(code.text)
         absent = candidates.defined(code.text) - candidates.mentioned(self.text)
-        return called_otherwise | ((reached - here) & (local | absent))
+        return called_otherwise | ((reached - of_this) & (local | absent))
 
     def prove(self, symbol: str, choice: Choice) -> None:
         """Raises NotProven if an order of a choice is not legal."""
