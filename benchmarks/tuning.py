@@ -3,9 +3,10 @@
 tuning_programs.yaml names the programs, Debian's sources with a benchmark of their own; on those marked `development`
 the search was developed, and the others were listed before any of them was tuned. Each is built in a tree for each way:
 by GCC and by clang with the project's own options, by both with functions and loops at aligned places, by clang with a
-profile of the benchmark (PGO), by `tune` with the project's compiler, GCC, and by `tune` upon PGO. Then all run in
-turns. A second call, at another hour, adds its runs to the first one's; `--publish` writes the experiment `tuning` from
-all of them, and from what was published of other programs: delete reports/published/tuning if the search has changed.
+profile of the benchmark (PGO), by GCC and laid out by BOLT with such a profile, by `tune` with the project's compiler,
+GCC, and by `tune` upon PGO. Then all run in turns. A second call, at another hour, adds its runs to the first one's;
+`--publish` writes the experiment `tuning` from all of them, and from what was published of other programs: delete
+reports/published/tuning if the search has changed.
 
 FOLDER keeps the trees. Needs Debian's sources (`apt-get source`), clang-19, perf, and what the programs need.
 """
@@ -55,7 +56,12 @@ _ALIGNED = "-falign-functions=64 -falign-loops=32"
 _PGO = "-fprofile-instr-use={profile} -Wno-profile-instr-unprofiled -Wno-profile-instr-out-of-date -Wno-backend-plugin"
 WAYS = {"gcc": "gcc", "clang": "clang-19", "gcc_aligned": f"gcc {_ALIGNED}", "clang_aligned": f"clang-19 {_ALIGNED}"}
 ROOT = Path(__file__).parents[1]
-WAYS |= {"pgo": f"clang-19 {_PGO}", "tuned": "gcc", "tuned_upon_pgo": f"clang-19 {_PGO}"}
+WAYS |= {"pgo": f"clang-19 {_PGO}", "bolt": "gcc -Wl,--emit-relocs"}
+WAYS |= {"tuned": "gcc", "tuned_upon_pgo": f"clang-19 {_PGO}"}
+_BOLT = "llvm-bolt-19 bolt.unchanged -o {program} "
+_INSTRUMENT = "-instrument --instrumentation-file=bolt.profile --runtime-instrumentation-lib="
+_INSTRUMENT += "llvm-19/lib/libbolt_rt_instr.a"
+_LAYOUT = "-data=bolt.profile -reorder-blocks=ext-tsp -reorder-functions=hfsort -split-functions -split-all-cold"
 _COMPILERS = ("gcc", "clang", "gcc_aligned", "clang_aligned")
 _ROUNDS = 10
 _CORES = len(os.sched_getaffinity(0))
@@ -129,6 +135,8 @@ def _tree(place: Path, way: str, program: Program, minutes: float) -> tuple[str,
     tree = _copy(place, way)
     if not way.startswith("tuned"):
         _run(tree, compiler, program, "configure", "build")
+        if way == "bolt":
+            _lay_out(tree, program)
         return "", 0.0
     _run(tree, compiler, program, "configure")
     command = [sys.executable, "-m", "learned_schedulers.command.main", "tune", "--minutes", str(minutes)]
@@ -137,6 +145,14 @@ def _tree(place: Path, way: str, program: Program, minutes: float) -> tuple[str,
         command += [f"--{step}", _line(program[step], compiler)] if program.get(step) else []
     began = time.monotonic()
     return _shell(shlex.join(command), tree), time.monotonic() - began
+
+
+def _lay_out(tree: Path, program: Program) -> None:
+    """Let BOLT lay out the code of the benchmark's program by a profile of one run."""
+    path = next(word for word in shlex.split(program["bench"]) if (tree / word).is_file())
+    _shell(f"mv {path} bolt.unchanged && {_BOLT.format(program=path)} {_INSTRUMENT}", tree)
+    _run(tree, "", program, "bench")
+    _shell(_BOLT.format(program=path) + _LAYOUT, tree)
 
 
 def _copy(place: Path, name: str) -> Path:
@@ -310,8 +326,8 @@ def _publish(folder: Path, programs: Mapping[str, Program], minutes: float) -> N
     table = pd.DataFrame(means).T
     judged = [name for name in table.index if not programs[name].get("development")]
     rows = []
-    for way, over in product(("tuned", "tuned_upon_pgo", "pgo"), ("gcc", "clang", "better_compiler", "pgo")):
-        both = table[[way, over]].dropna() if way != over else table[:0]
+    for way, over in product(("tuned", "tuned_upon_pgo", "pgo"), ("gcc", "clang", "better_compiler", "pgo", "bolt")):
+        both = table[[way, over]].dropna() if way != over and over in table else table[:0]
         place = {"experiment": "tuning", "method": way, "target": "this_machine"}
         quantity = Quantity("time", "ratio", over)
         for name in both.index:
