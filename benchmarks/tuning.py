@@ -63,6 +63,11 @@ _INSTRUMENT = "-instrument --instrumentation-file=bolt.profile --runtime-instrum
 _INSTRUMENT += "llvm-19/lib/libbolt_rt_instr.a"
 _LAYOUT = "-data=bolt.profile -reorder-blocks=ext-tsp -reorder-functions=hfsort -split-functions -split-all-cold"
 _COMPILERS = ("gcc", "clang", "gcc_aligned", "clang_aligned")
+_TUNED = ("tuned", "tuned_upon_pgo")
+_COMPARED = [
+    *product(("clang", "better_compiler", "pgo", "bolt", *_TUNED), ("gcc",)),
+    *product(_TUNED, ("clang", "better_compiler", "pgo", "bolt")),
+]
 _ROUNDS = 10
 _CORES = len(os.sched_getaffinity(0))
 _SEEDS = (1, 2, 3)
@@ -302,10 +307,10 @@ def _stress(place: Path, program: Program) -> None:
     pd.DataFrame([row_of_it]).to_csv(place / "stress.csv", index=False)
 
 
-def _random_orders(of_block: Problem, costs: Costs, evaluations: int, rng: np.random.Generator) -> None:
+def _random_orders(of_block: Problem, costs: Costs, evaluations: int, rng: np.random.Generator, together: int) -> None:
     """Legal orders drawn instruction by instruction, until `costs` ends it."""
-    several = np.repeat(of_block.precedes[None], learned_search.POPULATION, 0)
-    for _ in range(evaluations // learned_search.POPULATION):
+    several = np.repeat(of_block.precedes[None], together, 0)
+    for _ in range(evaluations // together):
         costs([*random_ready(several, rng).astype(np.int64)])
 
 
@@ -315,28 +320,27 @@ def _publish(folder: Path, programs: Mapping[str, Program], minutes: float) -> N
         _noted(runs.parent)
     frames = {name: _joined(name, keys, folder) for name, keys in _TABLES.items()}
     runs, notes = frames["runs"], frames["notes"].query("way == 'tuned'")
-    means = {}
-    slower = 0
+    times: dict[str, pd.DataFrame] = {}
     for name in [each for each in programs if each in set(runs["program"])]:
         of_program = runs[runs["program"] == name]
-        times = of_program.pivot_table(index=["process", "round"], columns="way", values="time").dropna()
-        means[name] = np.exp(np.log(times).mean())
-        means[name]["better_compiler"] = means[name][[way for way in _COMPILERS if way in times]].min()
-        slower += "tuned" in times and ratio(times["gcc"], times["tuned"])[1] > 1
-    table = pd.DataFrame(means).T
-    judged = [name for name in table.index if not programs[name].get("development")]
+        wide = of_program.pivot_table(index=["process", "round"], columns="way", values="time").dropna()
+        fastest = np.log(wide[wide.columns.intersection(_COMPILERS)]).mean().idxmin()
+        times[name] = wide.assign(better_compiler=wide[fastest])
     rows = []
-    for way, over in product(("tuned", "tuned_upon_pgo", "pgo"), ("gcc", "clang", "better_compiler", "pgo", "bolt")):
-        both = table[[way, over]].dropna() if way != over and over in table else table[:0]
+    for way, over in _COMPARED:
         place = {"experiment": "tuning", "method": way, "target": "this_machine"}
         quantity = Quantity("time", "ratio", over)
-        for name in both.index:
-            rows.append(row(place | {"set": name}, quantity, both[way][name] / both[over][name], seed="all"))
-        if len(of_judged := both.loc[both.index.isin(judged)]) > 1:
-            numbers = ratio(of_judged[over], of_judged[way])
-            rows.append(row(place, quantity, *numbers, len(of_judged), over="programs", seed="all"))
+        both = {name: wide for name, wide in times.items() if {way, over} <= {*wide.columns}}
+        by_program = {name: ratio(wide[over], wide[way]) for name, wide in both.items()}
+        for name, numbers in by_program.items():
+            rows.append(row(place | {"set": name}, quantity, *numbers, len(both[name]), over="runs", seed="all"))
+        judged = [numbers[0] for name, numbers in by_program.items() if not programs[name].get("development")]
+        if len(judged) > 1:
+            numbers = ratio(np.ones(len(judged)), judged)
+            rows.append(row(place, quantity, *numbers, len(judged), over="programs", seed="all"))
+    slower = sum(ratio(wide["gcc"], wide["tuned"])[1] > 1 for wide in times.values() if "tuned" in wide)
     tuned = {"experiment": "tuning", "method": "tuned", "target": "this_machine", "seed": "all"}
-    rows.append(row(tuned, Quantity("slower_programs", unit="count"), slower, n=len(table)))
+    rows.append(row(tuned, Quantity("slower_programs", unit="count"), slower, n=len(times)))
     longest = notes["seconds"].max() / 60
     rows.append(row(tuned, Quantity("minutes", unit="minutes"), longest, n=len(notes)))
     failing = int(notes["tests_failed"].sum() + frames["stress"].get("failed", pd.Series(dtype=int)).sum())

@@ -110,6 +110,7 @@ class HotFile:
         self.text = users_code.read(bitcode, name)
         self.module = Module.of(self.text)
         self._alone: dict[str, tuple[str, tuple[Block, ...]]] = {}  # by symbol
+        self._fits: set[str] = set()  # of a code by other options: functions that may stand in the first one's file
         self._by_compiler = lru_cache(_CACHED)(self._compiled)
         self._variant = lru_cache(_CACHED)(self._read_by_clang)
 
@@ -170,10 +171,11 @@ class HotFile:
     def ordered(self, symbol: str, choice: Choice) -> str:
         """The module of a function alone, its blocks in the orders of a choice. Raises NotSeparable or Unreadable."""
         code = self.code(choice.how)
-        if code is not self:
+        if code is not self and symbol not in code._fits:
             self._check_signature(symbol, code.functions)
             if unknown := self._unknown(code, symbol):
                 raise NotSeparable(f"it reaches {min(unknown)}, which is not the same in the rest of the file")
+            code._fits.add(symbol)
         text, blocks = code._apart(symbol)
         return reordered(text, [(blocks[index], np.array(order)) for index, order in choice.orders])
 

@@ -44,6 +44,7 @@ class Judge:
     def __init__(self, benchmark: Benchmark, folder: Path) -> None:
         """folder: for images and results."""
         self._benchmark, self._folder = benchmark, folder
+        self.waited = 0.0  # seconds of the last run before the first burst
         folder.mkdir(parents=True, exist_ok=True)
 
     def ticks(self, site: Site, objects: Sequence[bytes], bursts: int, seed: int, seconds: float) -> np.ndarray:
@@ -73,11 +74,13 @@ class Judge:
         with results.open("wb") as file:
             file.write(np.array([0, MOST_BURSTS], "<u8").tobytes())
             file.truncate(_COUNTS + MOST_BURSTS * BURST.itemsize)  # what is not written takes no place
-        ends = time.monotonic() + seconds
+        began = time.monotonic()
 
         def enough(is_over: bool) -> bool:
             of_run = _read(results)
-            if time.monotonic() > ends or (is_over and not len(of_run)):
+            if not len(of_run):
+                self.waited = time.monotonic() - began
+            if time.monotonic() - began > seconds or (is_over and not len(of_run)):
                 return True
             counts = (
                 np.bincount(of_run["candidate"][of_run["site"] == site], minlength=number).min()

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from learned_schedulers.blocks.before_allocation import learned_search
 from learned_schedulers.blocks.before_allocation.learned_search import Costs, Orders
 from learned_schedulers.blocks.before_allocation.problem import Problem, problem
 from learned_schedulers.blocks.before_allocation.single_function import SingleFunction, movable
@@ -24,12 +25,13 @@ _SECONDS = 15.0  # of one judgement, at most
 _ORDERS_OF_A_BLOCK = 2000  # that are judged by one setting, at most
 _SETTINGS = 3  # ways of LLVM, whose orders are searched while there is time
 FOR_OPTIONS = 0.4  # of the time, at most: ways without orders
+_MOST_TOGETHER = 4  # populations in one, where the program comes late to the function
 _BATCH = 12  # versions that are compiled and judged together
 EQUAL = 0.005  # of the time, by which equal code differs
 
 
-# What to order, costs of orders, how many may be judged, random numbers.
-OfBlock = Callable[[Problem, Costs, int, np.random.Generator], object]
+# What to order, costs of orders, how many may be judged, random numbers, how many together.
+OfBlock = Callable[[Problem, Costs, int, np.random.Generator, int], object]
 
 
 class Judged(NamedTuple):
@@ -191,7 +193,14 @@ class Search:
             if time.monotonic() < block_ends:
                 problem_of_block = problem(function.function, block, function.precedes(index))
                 with suppress(_Over):
-                    of_block(problem_of_block, costs, _ORDERS_OF_A_BLOCK, self._rng)
+                    of_block(problem_of_block, costs, _ORDERS_OF_A_BLOCK, self._rng, self._together(best))
+
+    def _together(self, choice: Choice) -> int:
+        """How many orders to judge in one run: more, if the program takes long until it comes to the function."""
+        began = time.monotonic()
+        self._file.version(self._site.function, choice, self._emitters)
+        seconds = learned_search.POPULATION * (time.monotonic() - began)  # for compiling
+        return learned_search.POPULATION * int(np.clip(self._judge.waited / seconds, 1, _MOST_TOGETHER))
 
     def _again(self, default: bytes, of_gcc: bytes | None) -> tuple[list[Judged], float, float]:
         """The best versions and GCC's, judged once more in one run, and how far the default is from itself there."""

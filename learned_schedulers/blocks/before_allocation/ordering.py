@@ -44,7 +44,8 @@ def by_counts(
         judge = _Judge(source.symbol, text, places[i], start, emitter, limits, stop)
         with suppress(_Over):
             judge([start])
-            learned_search.search(problem(source, blocks[i], before), judge, evaluations - 1, rng, weights)
+            to_order = problem(source, blocks[i], before)
+            learned_search.search(to_order, judge, evaluations - 1, rng, learned_search.POPULATION, weights)
         if (judge.best != start).any():
             orders[i], dags[source.name, blocks[i].label] = judge.best, before
     changed = [(blocks[i], order) for i, order in orders.items()]

@@ -72,7 +72,7 @@ def test_search_counts_and_repeats_its_evaluations() -> None:
         judged.extend(order.tobytes() for order in orders)
         return _excesses(problem)(orders)
 
-    first, again = (search(problem, costs_of, 100, np.random.default_rng(1), untrained()) for _ in range(2))
+    first, again = (search(problem, costs_of, 100, np.random.default_rng(1), POPULATION, untrained()) for _ in range(2))
     assert len(judged) == 200 and len(set(judged)) == 100  # none is judged twice within a search
     assert np.array_equal(first.order, again.order) and first.cost == excess(problem, first.order)
     assert first.costs == sorted(first.costs, reverse=True) and len(first.costs) == 100
@@ -88,20 +88,20 @@ def test_the_centre_is_tried_first() -> None:
         batches.append(orders)
         return _excesses(problem)(orders)
 
-    search(problem, costs_of, 30, np.random.default_rng(0), Weights(centre, untrained().spread))
+    search(problem, costs_of, 30, np.random.default_rng(0), POPULATION, Weights(centre, untrained().spread))
     assert [order.tolist() for order in batches[0]] == [follow(problem, centre).tolist()]
 
 
 @pytest.mark.parametrize("evaluations", [1, 2, POPULATION, POPULATION + 1, 40])
 def test_small_budgets(evaluations: int) -> None:
     problem = drawn(50, 7)._replace(limits=(3, 3))
-    improved = search(problem, _excesses(problem), evaluations, np.random.default_rng(0), untrained())
+    improved = search(problem, _excesses(problem), evaluations, np.random.default_rng(0), POPULATION, untrained())
     assert len(improved.costs) == evaluations
 
 
 def test_a_block_with_a_single_order_ends_the_search() -> None:
     problem = chain(30)
-    assert len(search(problem, _excesses(problem), 1000, np.random.default_rng(0), untrained()).costs) == 1
+    assert len(search(problem, _excesses(problem), 1000, np.random.default_rng(0), POPULATION, untrained()).costs) == 1
 
 
 def test_search_beats_random_orders() -> None:
@@ -110,7 +110,7 @@ def test_search_beats_random_orders() -> None:
         problem = drawn(100, seed)._replace(limits=(4, 4))
         rng = np.random.default_rng(seed)
         at_random = min(excess(problem, random_ready(problem.precedes[None], rng)[0]) for _ in range(64))
-        assert search(problem, _excesses(problem), 64, rng, untrained()).cost < at_random
+        assert search(problem, _excesses(problem), 64, rng, POPULATION, untrained()).cost < at_random
 
 
 def test_files_of_weights(tmp_path: Path) -> None:
