@@ -35,6 +35,7 @@ from scipy.stats import spearmanr
 from benchmarks import tuning_inputs
 from benchmarks.publishing import PUBLISHED, publish
 from learned_schedulers.blocks.before_allocation import learned_search
+from learned_schedulers.blocks.before_allocation.emitters import Emitters
 from learned_schedulers.blocks.before_allocation.functions import reordered
 from learned_schedulers.blocks.before_allocation.learned_search import Costs
 from learned_schedulers.blocks.before_allocation.policy import follow
@@ -44,7 +45,6 @@ from learned_schedulers.blocks.dag.sampling import random_ready
 from learned_schedulers.tuning.benchmark import Benchmark, ratio
 from learned_schedulers.tuning.build import Build, compilers
 from learned_schedulers.tuning.campaign import Campaign
-from learned_schedulers.tuning.emitters import Emitters
 from learned_schedulers.tuning.hot_file import DEFAULT, Choice, HotFile
 from learned_schedulers.tuning.judging import Judge
 from learned_schedulers.tuning.outcome import Settings
@@ -191,17 +191,21 @@ def _shell(line: str, folder: Path) -> str:
 
 
 def _measure(place: Path, ways: list[str], program: Program, rounds: int) -> None:
-    """Add runs of all ways, in turns, to the program's table."""
-    rng = np.random.default_rng(len(ways))
-    runs = [
-        {"process": time.strftime("%Y-%m-%dT%H:%M"), "round": number, "way": way,
-         "time": Benchmark(program["bench"], place / way, program.get("rate"), "by_time" in program).run().time}
-        for number in range(rounds)
-        for way in rng.permutation(ways).tolist()
-    ]  # fmt: skip
+    """Add runs of all ways, each with one of GCC's build at the same time on one processor, to the program's table."""
+    bench = Benchmark(program["bench"], place, program.get("rate"), "by_time" in program)
+    runs, began = [], time.strftime("%Y-%m-%dT%H:%M")
+    for number, way in product(range(rounds), (each for each in ways if each != "gcc")):
+        pair = ("gcc", way)[:: 1 if number % 2 else -1]
+        times = {each: run.time for each, run in zip(pair, bench.together(list(map(_in_tree, pair))), strict=True)}
+        runs.append({"process": began, "round": number, "way": way, "time": times[way], "time_of_gcc": times["gcc"]})
     table = place / "runs.csv"
     earlier = [pd.read_csv(table)] if table.exists() else []
     pd.concat([*earlier, pd.DataFrame(runs)]).to_csv(table, index=False)
+
+
+def _in_tree(way: str) -> list[str]:
+    """A shell in the tree of a way, on the last processor."""
+    return ["sh", "-c", f'cd {way} && exec taskset -c {max(os.sched_getaffinity(0))} sh -c "$1"', "sh"]
 
 
 def _noted(place: Path) -> None:
@@ -323,7 +327,8 @@ def _publish(folder: Path, programs: Mapping[str, Program], minutes: float) -> N
     times: dict[str, pd.DataFrame] = {}
     for name in [each for each in programs if each in set(runs["program"])]:
         of_program = runs[runs["program"] == name]
-        wide = of_program.pivot_table(index=["process", "round"], columns="way", values="time").dropna()
+        of_program = of_program.assign(ratio=of_program["time"] / of_program["time_of_gcc"])
+        wide = of_program.pivot_table(index=["process", "round"], columns="way", values="ratio").assign(gcc=1.0)
         fastest = np.log(wide[wide.columns.intersection(_COMPILERS)]).mean().idxmin()
         times[name] = wide.assign(better_compiler=wide[fastest])
     rows = []

@@ -13,10 +13,10 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from learned_schedulers.blocks.before_allocation.emitters import Emitters
 from learned_schedulers.files import replacing
 from learned_schedulers.tuning import tuned_orders, wrapper
 from learned_schedulers.tuning.build import Compilers
-from learned_schedulers.tuning.emitters import Emitters
 from learned_schedulers.tuning.hot_file import Call, HotFile
 from learned_schedulers.tuning.tuned_orders import Tuned
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import re
-import resource
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 
@@ -51,25 +52,43 @@ class Benchmark(NamedTuple):
     work: Path
     rate: str | None = None  # pattern of the user's whose first group is a rate
     by_time: bool = False  # whatever it prints
+    at_once: bool = False  # whether two runs that are compared share a processor
 
     def run(self) -> Run:
         """Run it. Raises BenchmarkError if it fails, or prints no rate where one is wanted."""
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        began = time.monotonic()
-        ended = subprocess.run(
-            ["sh", "-c", self.command], cwd=self.work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
-        )  # fmt: skip
+        return self.together([("sh", "-c")])[0]
+
+    def together(self, shells: Sequence[Sequence[str]]) -> list[Run]:
+        """Run it by several shells at the same time: words before its command. Raises as `run` does."""
+        with ExitStack() as stack:
+            outputs = [stack.enter_context(tempfile.TemporaryFile("w+", errors="replace")) for _ in shells]
+            began = time.monotonic()
+            processes = [
+                subprocess.Popen(
+                    [*shell, self.command], cwd=self.work, stdin=subprocess.DEVNULL, stdout=output,
+                    stderr=subprocess.STDOUT,
+                )
+                for shell, output in zip(shells, outputs, strict=True)
+            ]  # fmt: skip
+            for process in processes:
+                stack.callback(process.wait)
+                stack.callback(process.kill)
+            return [self._ended(process, output, began) for process, output in zip(processes, outputs, strict=True)]
+
+    def _ended(self, process: subprocess.Popen[bytes], output: IO[str], began: float) -> Run:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
         seconds = time.monotonic() - began
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        if ended.returncode:
+        output.seek(0)
+        text = output.read()
+        if process.returncode:
             raise BenchmarkError(
-                f"--bench {self.command!r} ended with exit code {ended.returncode}: {ended.stdout[-_WORDS:]}"
+                f"--bench {self.command!r} ended with exit code {process.returncode}: {text[-_WORDS:]}"
             )
-        used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         numbers: tuple[float, ...] = ()
         if not self.by_time:
-            numbers = tuple(rates(ended.stdout) if self.rate is None else _by(self.rate, ended.stdout))
+            numbers = tuple(rates(text) if self.rate is None else _by(self.rate, text))
+        used = usage.ru_utime + usage.ru_stime
         return Run(float(np.exp(-np.mean(np.log(numbers)))) if numbers else max(used, 1e-3), seconds, numbers)
 
     def run_until(self, enough: Callable[[bool], bool], environment: dict[str, str]) -> None:

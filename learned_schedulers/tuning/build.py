@@ -71,15 +71,9 @@ class Build:
     def run(self) -> None:
         """Run the user's command. Raises BuildError with its last words."""
         built = subprocess.run(
-            ["sh", "-c", self._command],
-            cwd=self._work,
-            env=os.environ | self._environment,
-            text=True,
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
+            ["sh", "-c", self._command], cwd=self._work, env=os.environ | self._environment, text=True,
+            errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
         if built.returncode:
             raise BuildError(
                 f"--build {self._command!r} ended with exit code {built.returncode}:\n{built.stdout[-_TAIL:]}"

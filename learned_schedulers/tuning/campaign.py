@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -13,20 +14,21 @@ from pathlib import Path
 import numpy as np
 
 from learned_schedulers.blocks.before_allocation import learned_search
+from learned_schedulers.blocks.before_allocation.emitters import Emitters
 from learned_schedulers.blocks.before_allocation.llvm import LlvmError
 from learned_schedulers.blocks.read.unreadable import Unreadable
 from learned_schedulers.tuning import hot_functions, tuned_orders
-from learned_schedulers.tuning.benchmark import SHORTEST, BenchmarkError
+from learned_schedulers.tuning.benchmark import SHORTEST, Benchmark, BenchmarkError, Run
 from learned_schedulers.tuning.build import Build, BuildError, Object
 from learned_schedulers.tuning.confirm import ROUNDS, Confirmation
 from learned_schedulers.tuning.dispatcher import NotDispatchable
-from learned_schedulers.tuning.emitters import Emitters
 from learned_schedulers.tuning.hot_file import DEFAULT, Choice, HotFile
 from learned_schedulers.tuning.images import NotPlaceable
 from learned_schedulers.tuning.judging import SOURCE, Judge, Site
 from learned_schedulers.tuning.objects import NotSeparable, joined, symbols
 from learned_schedulers.tuning.outcome import Chosen, Hot, Outcome, Settings
 from learned_schedulers.tuning.search import EQUAL, Found, Search, versions
+from learned_schedulers.tuning.variants import apart
 
 SHARE = 0.02  # of the benchmark's time, from which a function is hot
 _UNFIT = (LlvmError, NotSeparable, NotDispatchable, NotPlaceable, Unreadable)
@@ -83,7 +85,7 @@ class Campaign:
     def _keep(self, path: Path) -> None:
         middle, low, high = self.outcome.ratio
         result = (
-            f"{middle:.3f} [{low:.3f}, {high:.3f}] of the default build's time, {self._settings.pairs} alternated pairs"
+            f"{middle:.3f} [{low:.3f}, {high:.3f}] of the default build's time, {self._settings.pairs} pairs of runs"
         )
         if not self.outcome.tuned:
             self._build.put({})
@@ -111,25 +113,41 @@ class Campaign:
                 f"--bench {bench.command!r} ends after {runs[0].seconds:.3f} s, which tells nothing: let it work for a "
                 "second or more"
             )
-        times = np.array([run.time for run in runs])
         self.outcome.measure = "its time on processors (if it runs for a fixed time, name what counts by --rate)"
         if runs[0].rates:
             self.outcome.measure = f"the rates that it prints ({len(runs[0].rates)})"
-        spread = float(times.std(ddof=1) / times.mean())
-        difference = 2 * spread * (2 / self._settings.pairs) ** 0.5
+        spread = 2**0.5 * float(np.log([run.time for run in runs]).std(ddof=1))
+        at_once = self._at_once(bench)
+        by_pair = np.log([second.time / first.time for first, second in at_once])
+        bench = bench._replace(at_once=bool(len(by_pair)) and float(by_pair.std(ddof=1)) < spread)
+        self._settings = self._settings._replace(bench=bench)
+        self._seconds = float(np.mean([run.seconds for run in runs]))
+        if bench.at_once:
+            spread = float(by_pair.std(ddof=1))
+            self._seconds = float(np.mean([max(first.seconds, second.seconds) for first, second in at_once])) / 2
+        difference = 2 * spread / self._settings.pairs**0.5
         self.say(
-            f"benchmark: {np.mean([run.seconds for run in runs]):.1f} s a run; measured by {self.outcome.measure}; "
-            f"{self._settings.pairs} pairs of runs tell differences of {difference:.1%}"
+            f"benchmark: {runs[0].seconds:.1f} s a run; measured by {self.outcome.measure}; {self._settings.pairs} "
+            f"pairs of runs{' at the same time on one processor' * bench.at_once} tell differences of {difference:.1%}"
         )
         if difference > _STEADY:
             self.say(
                 "  it is unsteady: gains below this will not be seen; leave the computer alone, or let the benchmark "
                 "do more"
             )
-        self._seconds = float(np.mean([run.seconds for run in runs]))
         if (needed := 2 * self._settings.pairs * self._seconds) > 60 * self._settings.minutes / 2:
             self.say(f"  its runs are long: comparing whole programs takes more than {needed / 60:.0f} minutes")
         return self._sampled()
+
+    def _at_once(self, bench: Benchmark) -> list[list[Run]]:
+        """Pairs of runs of the usual build at the same time; none where that is not allowed."""
+        places = [self._state / "pairs" / name for name in ("first", "second")]
+        try:
+            return [bench.together([apart(self._work, place) for place in places]) for _ in range(_PROBES)]
+        except BenchmarkError:
+            return []
+        finally:
+            shutil.rmtree(self._state / "pairs", ignore_errors=True)
 
     def _sampled(self) -> dict[str, float]:
         """Shares of functions in the time that the benchmark spends in the project's own code.
@@ -270,7 +288,7 @@ class Campaign:
 
     def _confirming(self) -> float:
         """About the seconds that confirming will take."""
-        runs = 2 * self._settings.pairs + ROUNDS * (_WAYS + len(self._files))
+        runs = 2 * (self._settings.pairs + ROUNDS * (_WAYS + len(self._files)))
         return runs * self._seconds + (_BUILDS + len(self._files)) * self._seconds_of_build
 
     def _earlier_path(self, file: HotFile, symbol: str) -> Path:

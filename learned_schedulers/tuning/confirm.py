@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from learned_schedulers.blocks.before_allocation.emitters import Emitters
 from learned_schedulers.tuning.benchmark import ratio
 from learned_schedulers.tuning.build import Build
-from learned_schedulers.tuning.emitters import Emitters
 from learned_schedulers.tuning.hot_file import Choice, HotFile
 from learned_schedulers.tuning.objects import NotSeparable
 from learned_schedulers.tuning.outcome import Chosen, Outcome, Settings
@@ -82,7 +82,7 @@ class Confirmation:
                 except ValueError as error:
                     outcome.reasons.append(f"{symbol or self._files[output].name}: the rest by GCC: {error}")
         way = {output: by_symbol for output, by_symbol in way.items() if len(by_symbol) > 1}
-        return {"tuned, the rest by gcc": way} if way else {}
+        return {"tuned (the rest by gcc)": way} if way else {}
 
     def _best_way(self, ways: dict[str, Chosen], variants: Variants, outcome: Outcome) -> Chosen:
         """The fastest way in the final program."""
@@ -111,19 +111,37 @@ class Confirmation:
     def _compared(
         self, builds: dict[str, list[str]], variants: Variants, rounds: int
     ) -> dict[str, tuple[float, float, float]]:
-        """Time of each way over that of the first, with interval; all in turns, in a sequence that turns, too."""
-        first, *others = builds
-        times: dict[str, list[float]] = {way: [] for way in builds}
+        """Time of each way over that of the first, with interval; a sequence that turns."""
+        _, *others = builds
+        ratios: dict[str, list[float]] = {way: [] for way in others}
         try:
             for number in range(rounds):
-                for way in [*builds] if number % 2 else [*reversed(builds)]:
-                    variants.turn_to(builds[way][number % len(builds[way])])
-                    times[way].append(self._settings.bench.run().time)
+                names = {way: build[number % len(build)] for way, build in builds.items()}
+                for way, value in self._round(names, variants, 1 if number % 2 else -1).items():
+                    ratios[way].append(value)
                 if number:
-                    self.progress("confirm", number + 1, ratio(times[first], times[others[0]])[0])
+                    self.progress("confirm", number + 1, _over_equal(ratios[others[0]])[0])
         finally:
             variants.turn_back()
-        return {way: ratio(times[first], times[way]) for way in others}
+        return {way: _over_equal(of_way) for way, of_way in ratios.items()}
+
+    def _round(self, names: Mapping[str, str], variants: Variants, step: int) -> dict[str, float]:
+        """The time of each way over the first's, of a run each. names: of builds, by ways; step: 1 or -1, the sequence.
+
+        Two builds that run at the same time on one processor are slowed alike by whatever else the computer does.
+        """
+        bench, (first, *others) = self._settings.bench, names
+        if bench.at_once:
+            ratios = {}
+            for way in others:
+                runs = bench.together([variants.apart(names[each]) for each in (first, way)[::step]])[::step]
+                ratios[way] = runs[1].time / runs[0].time
+            return ratios
+        times = {}
+        for way in [*names][::step]:
+            variants.turn_to(names[way])
+            times[way] = bench.run().time
+        return {way: times[way] / times[first] for way in others}
 
     def _helping(self, chosen: Chosen, variants: Variants, outcome: Outcome) -> Chosen:
         """The files that help: without each of the others, the program is not faster."""
@@ -184,3 +202,7 @@ class Confirmation:
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         return ended.returncode == 0
+
+
+def _over_equal(ratios: Sequence[float]) -> tuple[float, float, float]:
+    return ratio([1.0] * len(ratios), ratios)

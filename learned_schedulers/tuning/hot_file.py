@@ -16,13 +16,13 @@ from typing import NamedTuple
 import numpy as np
 
 from learned_schedulers.blocks.before_allocation import users_code
+from learned_schedulers.blocks.before_allocation.emitters import Emitters
 from learned_schedulers.blocks.before_allocation.functions import Block, Function, functions, prove, reordered
 from learned_schedulers.blocks.before_allocation.llvm_child import SCHEDULERS
 from learned_schedulers.blocks.before_allocation.single_function import Module, movable
 from learned_schedulers.tuning import candidates
 from learned_schedulers.tuning.command_line import without_outputs
 from learned_schedulers.tuning.dispatcher import signature, with_dispatcher
-from learned_schedulers.tuning.emitters import Emitters
 from learned_schedulers.tuning.objects import Inlined, NotSeparable, function_of, joined, needs, replaced
 from learned_schedulers.tuning.wrapper import bitcode
 

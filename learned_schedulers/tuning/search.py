@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from learned_schedulers.blocks.before_allocation import learned_search
+from learned_schedulers.blocks.before_allocation.emitters import Emitters
 from learned_schedulers.blocks.before_allocation.learned_search import Costs, Orders
 from learned_schedulers.blocks.before_allocation.problem import Problem, problem
 from learned_schedulers.blocks.before_allocation.single_function import SingleFunction, movable
-from learned_schedulers.tuning.emitters import Emitters
 from learned_schedulers.tuning.hot_file import DEFAULT, LLVM, Choice, HotFile, begins_in_order, neighbours
 from learned_schedulers.tuning.images import NotPlaceable
 from learned_schedulers.tuning.judging import FEWEST, Judge, Site

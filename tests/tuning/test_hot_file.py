@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from learned_schedulers.blocks.before_allocation.emitters import Emitters
 from learned_schedulers.blocks.before_allocation.functions import NotProven
 from learned_schedulers.blocks.before_allocation.single_function import movable
 from learned_schedulers.blocks.dag.sampling import random_ready
 from learned_schedulers.tuning.apply import tuned_object
-from learned_schedulers.tuning.emitters import Emitters
 from learned_schedulers.tuning.hot_file import OPTIONS, Call, Choice, HotFile, neighbours
 from learned_schedulers.tuning.objects import NotSeparable, symbols
 from learned_schedulers.tuning.tuned_orders import Tuned

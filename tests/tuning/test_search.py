@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from learned_schedulers.blocks.before_allocation import learned_search
+from learned_schedulers.blocks.before_allocation.emitters import Emitters
 from learned_schedulers.blocks.before_allocation.functions import NotProven
 from learned_schedulers.tuning.benchmark import Benchmark
-from learned_schedulers.tuning.emitters import Emitters
 from learned_schedulers.tuning.hot_file import Call, Choice, HotFile
 from learned_schedulers.tuning.judging import SOURCE, Judge, Site
 from learned_schedulers.tuning.search import Search, versions

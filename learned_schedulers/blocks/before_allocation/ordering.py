@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
-from queue import SimpleQueue
 from threading import Event
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from learned_schedulers.blocks.before_allocation import learned_search
 from learned_schedulers.blocks.before_allocation.costs import Counts, Limits, SearchResult, cost, counts
+from learned_schedulers.blocks.before_allocation.emitters import Emitters
 from learned_schedulers.blocks.before_allocation.functions import Block, Function, functions, reordered
 from learned_schedulers.blocks.before_allocation.learned_search import Orders
 from learned_schedulers.blocks.before_allocation.llvm import Emitter, LlvmError
@@ -124,29 +124,21 @@ class _Job(NamedTuple):
 
 def _counted(jobs: list[_Job], processor: str, limits: Limits) -> Iterator[SearchResult]:
     """Functions side by side."""
-    stop, emitters = Event(), SimpleQueue[Emitter]()
-    workers = len(os.sched_getaffinity(0))
+    stop, workers = Event(), len(os.sched_getaffinity(0))
 
     def task(job: _Job) -> SearchResult:
-        emitter = emitters.get()
-        try:
+        with emitters.lent() as emitter:
             function = single_function(job.module, job.function, emitter, job.standing)
             return by_counts(function, emitter, limits, stop, np.random.default_rng(job.seed))
-        finally:
-            emitters.put(emitter)
 
-    every = [Emitter(processor=processor) for _ in range(workers)]
-    for emitter in every:
-        emitters.put(emitter)
-    pool = ThreadPoolExecutor(workers)
-    try:
-        for future in as_completed([pool.submit(task, job) for job in jobs]):
-            yield future.result()
-    finally:
-        stop.set()
-        pool.shutdown(cancel_futures=True)
-        for emitter in every:
-            emitter.__exit__()
+    with Emitters(workers, processor) as emitters:
+        pool = ThreadPoolExecutor(workers)
+        try:
+            for future in as_completed([pool.submit(task, job) for job in jobs]):
+                yield future.result()
+        finally:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
 
 
 class Choice(NamedTuple):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from queue import LifoQueue
 from threading import Lock
 from types import TracebackType
@@ -19,8 +19,9 @@ U = TypeVar("U")
 class Emitters:
     """Processes of LLVM by their settings, which begin when they are needed."""
 
-    def __init__(self, cores: int) -> None:
-        self._stack, self._cores, self._lock = ExitStack(), cores, Lock()
+    def __init__(self, cores: int, processor: str = "x86-64") -> None:
+        """cores: processes of each setting; processor: for code that names none."""
+        self._stack, self._cores, self._processor, self._lock = ExitStack(), cores, processor, Lock()
         self._free: dict[str, LifoQueue[Emitter]] = {}  # by setting; the last one used comes first
 
     def __enter__(self) -> Emitters:
@@ -31,18 +32,24 @@ class Emitters:
     ) -> None:
         self._stack.close()
 
-    def object_file(self, scheduler: str, text: str, name: str) -> bytes:
-        """The object of a text. Raises LlvmError."""
+    @contextmanager
+    def lent(self, scheduler: str = "default") -> Iterator[Emitter]:
+        """A process of a setting, as soon as one is free."""
         with self._lock:
             if scheduler not in self._free:
                 self._free[scheduler] = LifoQueue()
                 for _ in range(self._cores):
-                    self._free[scheduler].put(self._stack.enter_context(Emitter(scheduler, "x86-64")))
+                    self._free[scheduler].put(self._stack.enter_context(Emitter(scheduler, self._processor)))
         emitter = self._free[scheduler].get()
         try:
-            return emitter.object_file(text, name)
+            yield emitter
         finally:
             self._free[scheduler].put(emitter)
+
+    def object_file(self, scheduler: str, text: str, name: str) -> bytes:
+        """The object of a text. Raises LlvmError."""
+        with self.lent(scheduler) as emitter:
+            return emitter.object_file(text, name)
 
     def all(self, scheduler: str, texts: Sequence[str], name: str) -> list[bytes | None]:
         """The objects of texts, compiled beside each other; None for one that LLVM refuses."""
