@@ -249,7 +249,7 @@ def _judge(place: Path, program: Program) -> None:
             began = time.monotonic()
             texts = [file.ordered(site.function, choice) for choice in orders.values()]
             objects = [each for each in emitters.all("default", texts, file.name) if each]
-            ticks = [judge.ticks(site, objects, 60, seed, 60) for seed in (1, 2)]
+            ticks = [judge.ticks(site, objects, 60, seed) for seed in (1, 2)]
             minutes = (time.monotonic() - began) / 60
             correlation = spearmanr(*ticks).statistic
             rows.append({"function": site.function, "instructions": size, "share": share, "orders": len(objects),

@@ -23,7 +23,7 @@ def main(
         float,
         typer.Option(min=0.05, help="Of all, about: a third or more to search, the rest to build and to confirm."),
     ] = 10,
-    pairs: Annotated[int, typer.Option(min=10, help="Alternated pairs of runs that confirm the result.")] = 12,
+    pairs: Annotated[int, typer.Option(min=10, help="Pairs of runs that confirm the result.")] = 12,
     rate: Annotated[
         str | None,
         typer.Option(
@@ -51,8 +51,7 @@ def main(
     The project is built by your command, with your compiler; `make clean` first, so that it compiles all files. Then
     its hot functions get other versions: GCC's and clang's with other options, LLVM's with other schedulers and in
     orders of a learned search. All are judged inside the benchmark's program while it runs. What is faster is linked
-    into the final program and compared with your build in alternated pairs of runs, at four places in memory; then your
-    tests run.
+    into the final program and compared with your build in pairs of runs, at four places in memory; then your tests run.
 
     tuned.orders keeps what was found: commit it, and build by the compiler that `learned-schedulers cc --print` names.
     Nothing of the project changes but what its build makes. Ctrl-C leaves your own build in the tree, and a second call

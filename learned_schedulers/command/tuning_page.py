@@ -17,7 +17,7 @@ def page(outcome: Outcome, settings: Settings) -> str:
     middle, low, high = outcome.ratio
     result = "Nothing is faster in the final program"
     if outcome.tuned:
-        result = f"1.00 → {middle:.3f} of the time [{low:.3f}, {high:.3f}], {settings.pairs} alternated pairs"
+        result = f"1.00 → {middle:.3f} of the time [{low:.3f}, {high:.3f}], {settings.pairs} pairs of runs"
     parts = [
         f"<p><strong>{result}</strong>{'; ' * bool(outcome.tests)}{escape(outcome.tests)}. "
         f"Measured: {escape(outcome.measure)}. Intervals are of 95%.</p>",

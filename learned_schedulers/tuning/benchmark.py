@@ -96,6 +96,7 @@ class Benchmark(NamedTuple):
 
         enough: of whether a run is over. Raises BenchmarkError if it fails before.
         """
+        began = time.monotonic()
         while True:
             process = subprocess.Popen(
                 ["sh", "-c", self.command], cwd=self.work, env=os.environ | environment, start_new_session=True,
@@ -105,7 +106,7 @@ class Benchmark(NamedTuple):
                 while process.poll() is None:
                     if enough(False):
                         return
-                    time.sleep(0.004)
+                    time.sleep(0.004 + 0.02 * (time.monotonic() - began))
             finally:
                 if process.poll() is None:
                     os.killpg(process.pid, signal.SIGKILL)

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
@@ -45,7 +46,6 @@ class Campaign:
         self._build, self._work, self._state, self._settings = build, work, state, settings
         self._files: dict[Path, HotFile] = {}  # by output
         self._searched: dict[Path, dict[str, Found]] = {}  # by outputs and symbols
-        self._rng = np.random.default_rng(settings.seed)
         self._began = time.monotonic()
         self._seconds = self._seconds_of_build = 0.0  # of a run, and of a build
         self.outcome = Outcome()
@@ -259,31 +259,43 @@ class Campaign:
         return target.read_bytes()
 
     def _search(self, sites: Mapping[Site, tuple[HotFile, float, dict[Choice, bytes]]], emitters: Emitters) -> None:
-        """Search the functions one after the other, each for its share of the time."""
-        judge = Judge(self._settings.bench, self._state / "judge")
+        """Search the functions beside each other, in the same runs; the hotter one is, the longer."""
+        judge = Judge(self._settings.bench, self._state / "judge", len(sites))
         learned = partial(learned_search.search, weights=learned_search.read())
         ends = self._began + 60 * self._settings.minutes - self._confirming()
-        ends = max(ends, time.monotonic() + _FOR_SEARCH * 60 * self._settings.minutes)
-        waiting = sum(share for _, share, _ in sites.values())
-        for site, (file, share, ready) in sorted(sites.items(), key=lambda item: -item[1][1]):
-            search = Search(file, site, judge, emitters, self._rng)
+        seconds = max(ends - time.monotonic(), _FOR_SEARCH * 60 * self._settings.minutes)
+        hottest = max(share for _, share, _ in sites.values())
+
+        def found(site: Site) -> Found | Exception:
+            file, share, ready = sites[site]
+            search = Search(file, site, judge, emitters, np.random.default_rng([self._settings.seed, site.number]))
             search.tell = partial(self.progress, site.function)
-            seconds = (ends - time.monotonic()) * share / waiting
-            waiting -= share
             try:
-                search_outcome = search.run(ready, learned, seconds)
+                return search.run(ready, learned, seconds * share / hottest)
             except (*_UNFIT, BenchmarkError) as error:
-                self.outcome.reasons.append(f"{site.function}: {error}")
+                return error
+            finally:
+                judge.leave()
+
+        with ThreadPoolExecutor(len(sites)) as threads:
+            try:
+                results = list(threads.map(found, sites))
+            except BaseException:
+                judge.stop()
+                raise
+        for (site, (file, _, _)), result in zip(sites.items(), results, strict=True):
+            if isinstance(result, Exception):
+                self.outcome.reasons.append(f"{site.function}: {result}")
                 continue
-            self.outcome.searches[file.name, site.function] = search_outcome
+            self.outcome.searches[file.name, site.function] = result
             output = next(path for path, each in self._files.items() if each is file)  # two may be of one source
-            self._searched.setdefault(output, {})[site.function] = search_outcome
-            self.outcome.reasons += [f"{site.function}: {reason}" for reason in search_outcome.reasons]
-            self._remember(file, site.function, search_outcome)
-            best = search_outcome.best[0]
+            self._searched.setdefault(output, {})[site.function] = result
+            self.outcome.reasons += [f"{site.function}: {reason}" for reason in result.reasons]
+            self._remember(file, site.function, result)
+            best = result.best[0]
             self.say(
                 f"  {site.function}: 1.00 -> {best.ratio:.3f} of LLVM's time by {best.choice} "
-                f"({search_outcome.judged:,} versions; equal code differs by {search_outcome.control:.3f})"
+                f"({result.judged:,} versions; equal code differs by {result.control:.3f})"
             )
 
     def _confirming(self) -> float:

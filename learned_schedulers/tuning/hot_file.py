@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from threading import Lock
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from learned_schedulers.tuning.dispatcher import signature, with_dispatcher
 from learned_schedulers.tuning.objects import Inlined, NotSeparable, function_of, joined, needs, replaced
 from learned_schedulers.tuning.wrapper import bitcode
 
+T = TypeVar("T")
 DEFAULT = "llvm default"
 LLVM = tuple(f"llvm {name}" for name in SCHEDULERS)
 _ANY_ADDRESS = {"-fPIC", "-fpic", "-fPIE", "-fpie"}
@@ -111,8 +113,8 @@ class HotFile:
         self.module = Module.of(self.text)
         self._alone: dict[str, tuple[str, tuple[Block, ...]]] = {}  # by symbol
         self._fits: set[str] = set()  # of a code by other options: functions that may stand in the first one's file
-        self._by_compiler = lru_cache(_CACHED)(self._compiled)
-        self._variant = lru_cache(_CACHED)(self._read_by_clang)
+        self._by_compiler = _shared(self._compiled)
+        self._variant = _shared(self._read_by_clang)
 
     @cached_property
     def functions(self) -> dict[str, Function]:
@@ -285,6 +287,18 @@ class HotFile:
         have = {candidates.symbol(name) for name in names}
         more = {name for content in versions for name in needs(content)} - have - {symbol}
         return [*names, *(f'@"{name}"' for name in sorted(more))]
+
+
+def _shared(function: Callable[..., T]) -> Callable[..., T]:
+    """The function with its last results kept; of threads that ask for the same, one works and the others wait."""
+    lock = lru_cache(_CACHED)(lambda *_: Lock())
+    kept = lru_cache(_CACHED)(function)
+
+    def call(*arguments: Hashable) -> T:
+        with lock(*arguments):
+            return kept(*arguments)
+
+    return call
 
 
 def _check(kind: str, options: Sequence[str]) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
 
-from learned_schedulers.tuning.benchmark import Benchmark
+from learned_schedulers.tuning.benchmark import Benchmark, BenchmarkError
 from learned_schedulers.tuning.candidates import symbol
 from learned_schedulers.tuning.images import Settings, image
 
@@ -26,6 +28,7 @@ BURST = np.dtype(
 _RESULTS, _COUNTS = "results", 16  # file; bytes of its head: bursts so far, and how many it can hold
 MOST_BURSTS = 1 << 21
 _TICKS = 40_000  # of a burst: some ten microseconds
+_SECONDS, _PATIENCE = 15.0, 4.0  # of one judgement, at most: and if the benchmark ends when so many are over
 FEWEST = 5  # rounds by which candidates may be judged
 
 
@@ -38,24 +41,64 @@ class Site(NamedTuple):
     externals: tuple[str, ...]  # of its table, names with @
 
 
-class Judge:
-    """The benchmark's program with dispatchers, which runs as often as it takes."""
+class _Question(NamedTuple):
+    """Versions of a function that a search wants to be judged."""
 
-    def __init__(self, benchmark: Benchmark, folder: Path) -> None:
-        """folder: for images and results."""
+    image: bytes
+    versions: int
+    bursts: int
+    answer: Future[np.ndarray]
+
+
+class Judge:
+    """The benchmark's program with dispatchers, which runs as often as it takes.
+
+    Searches of several functions, in threads of their own, share its runs: each run waits until all have asked.
+    """
+
+    def __init__(self, benchmark: Benchmark, folder: Path, searches: int = 1) -> None:
+        """folder: for images and results; searches: that ask beside each other."""
         self._benchmark, self._folder = benchmark, folder
-        self.waited = 0.0  # seconds of the last run before the first burst
+        self._searches, self._lock, self._stopped = searches, Lock(), False
+        self._asked: dict[Site, _Question] = {}
+        self.seconds = 0.0  # of the last run
         folder.mkdir(parents=True, exist_ok=True)
 
-    def ticks(self, site: Site, objects: Sequence[bytes], bursts: int, seed: int, seconds: float) -> np.ndarray:
+    def leave(self) -> None:
+        """A search is over: the others do not wait for it."""
+        with self._lock:
+            self._searches -= 1
+            self._answer()
+
+    def stop(self) -> None:
+        """End all searches: whatever they ask raises BenchmarkError."""
+        self._stopped = True
+
+    def ticks(self, site: Site, objects: Sequence[bytes], bursts: int, seed: int) -> np.ndarray:
         """Ticks a call of each version of the site's function, (k,): NaN for one that was hardly called.
 
-        bursts: of each, at least, unless `seconds` are over. Raises NotPlaceable for a version that no image can have,
-        and BenchmarkError if the benchmark fails.
+        bursts: of each, at least, if the program calls it as often. Raises NotPlaceable for a version that no image can
+        have, and BenchmarkError if the benchmark fails.
         """
-        content = _image(site, objects, seed)
-        of_run = self.bursts({site.name: content}, {site.number: len(objects)}, bursts, seconds)
-        return ticks(of_run, site.number, len(objects))
+        question = _Question(_image(site, objects, seed), len(objects), bursts, Future())
+        with self._lock:
+            self._asked[site] = question
+            self._answer()
+        return question.answer.result()
+
+    def _answer(self) -> None:
+        """Answer what all searches have asked, by one run."""
+        if not self._asked or len(self._asked) < self._searches:
+            return
+        asked, self._asked = self._asked, {}
+        try:
+            images = {site.name: question.image for site, question in asked.items()}
+            of_run = self.bursts(images, {site.number: (each.versions, each.bursts) for site, each in asked.items()})
+            for site, question in asked.items():
+                question.answer.set_result(ticks(of_run, site.number, question.versions))
+        except BaseException as error:
+            for question in asked.values():
+                question.answer.set_exception(error)
 
     @staticmethod
     def check(site: Site, content: bytes) -> None:
@@ -63,9 +106,12 @@ class Judge:
         _image(site, [content], 0)
 
     def bursts(
-        self, images: Mapping[str, bytes], candidates: Mapping[int, int], bursts: int, seconds: float
+        self, images: Mapping[str, bytes], wanted: Mapping[int, tuple[int, int]], seconds: float = _SECONDS
     ) -> np.ndarray:
-        """All bursts of some images, (n,) of BURST. candidates: how many each site has, by its number."""
+        """All bursts of some images, (n,) of BURST.
+
+        wanted: versions of each site, by its number, and bursts of each; seconds: of the run, at most.
+        """
         for stale in self._folder.iterdir():
             stale.unlink()
         for name, content in images.items():
@@ -78,17 +124,18 @@ class Judge:
 
         def enough(is_over: bool) -> bool:
             of_run = _read(results)
-            if not len(of_run):
-                self.waited = time.monotonic() - began
-            if time.monotonic() - began > seconds or (is_over and not len(of_run)):
+            if self._stopped:
+                raise BenchmarkError("the search was ended")
+            past = time.monotonic() - began
+            if past > seconds or len(of_run) >= MOST_BURSTS or (is_over and (past > _PATIENCE or not len(of_run))):
                 return True
-            counts = (
-                np.bincount(of_run["candidate"][of_run["site"] == site], minlength=number).min()
-                for site, number in candidates.items()
+            return all(
+                np.bincount(of_run["candidate"][of_run["site"] == site], minlength=versions).min() >= bursts
+                for site, (versions, bursts) in wanted.items()
             )
-            return len(of_run) >= MOST_BURSTS or all(count >= bursts for count in counts)
 
         self._benchmark.run_until(enough, {FOLDER: str(self._folder)})
+        self.seconds = time.monotonic() - began
         return _read(results)
 
 

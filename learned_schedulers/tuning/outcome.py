@@ -23,7 +23,7 @@ class Settings(NamedTuple):
     bench: Benchmark
     test: str | None
     minutes: float  # of all, about
-    pairs: int  # of alternated runs
+    pairs: int  # of runs, which confirm the result
     cores: int  # that compile
     seed: int
     functions: tuple[str, ...] = ()  # that are tuned; empty: those that perf finds

@@ -21,11 +21,10 @@ from learned_schedulers.tuning.judging import FEWEST, Judge, Site
 
 _BURSTS, _MORE_BURSTS = 60, 400  # of each version: in a search, and to choose among the best
 _BEST = 6  # versions that are judged again at the end
-_SECONDS = 15.0  # of one judgement, at most
 _ORDERS_OF_A_BLOCK = 2000  # that are judged by one setting, at most
 _SETTINGS = 3  # ways of LLVM, whose orders are searched while there is time
 FOR_OPTIONS = 0.4  # of the time, at most: ways without orders
-_MOST_TOGETHER = 4  # populations in one, where the program comes late to the function
+_MOST_TOGETHER = 4  # populations in one run, where that takes long
 _BATCH = 12  # versions that are compiled and judged together
 EQUAL = 0.005  # of the time, by which equal code differs
 
@@ -125,7 +124,7 @@ class Search:
         """Ticks of versions, over those of the default if that is given; infinite for one that was not judged."""
         seed = int(self._rng.integers(1 << 32))
         controls = [default, default] if default else []
-        values = self._judge.ticks(self._site, [*controls, *objects], bursts, seed, _SECONDS)
+        values = self._judge.ticks(self._site, [*controls, *objects], bursts, seed)
         ratios = values[len(controls) :] / (np.mean(values[:2]) if default else 1.0)
         return np.nan_to_num(ratios, nan=np.inf)
 
@@ -196,11 +195,11 @@ class Search:
                     of_block(problem_of_block, costs, _ORDERS_OF_A_BLOCK, self._rng, self._together(best))
 
     def _together(self, choice: Choice) -> int:
-        """How many orders to judge in one run: more, if the program takes long until it comes to the function."""
+        """How many orders to judge in one run: more, if a run takes longer than to compile them."""
         began = time.monotonic()
         self._file.version(self._site.function, choice, self._emitters)
         seconds = learned_search.POPULATION * (time.monotonic() - began)  # for compiling
-        return learned_search.POPULATION * int(np.clip(self._judge.waited / seconds, 1, _MOST_TOGETHER))
+        return learned_search.POPULATION * int(np.clip(self._judge.seconds / seconds, 1, _MOST_TOGETHER))
 
     def _again(self, default: bytes, of_gcc: bytes | None) -> tuple[list[Judged], float, float]:
         """The best versions and GCC's, judged once more in one run, and how far the default is from itself there."""

@@ -21,7 +21,7 @@ from learned_schedulers.command.main import VERBS, app
 ROOT = Path(__file__).parents[2]
 EXAMPLES = {  # what an example prints, and leaves in the folder beside what its lines name as output
     "cc": ("", "program"),
-    "tune": ("alternated pairs", "program"),
+    "tune": ("pairs of runs", "program"),
     "blocks": ("basic blocks of 1 files", "blocks.csv"),
     "check": ("differ by legal orders only", "g.csv"),
     "compare": ("> heft", None),

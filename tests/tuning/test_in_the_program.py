@@ -172,7 +172,7 @@ class Program:
     def bursts(self) -> np.ndarray:
         """Of runs with all images."""
         judge = Judge(Benchmark(str(self.folder / "program"), self.folder), self.results)
-        return judge.bursts(self.images, dict.fromkeys(range(len(self.images)), CANDIDATES), bursts=1 << 30, seconds=2)
+        return judge.bursts(self.images, dict.fromkeys(range(len(self.images)), (CANDIDATES, 1 << 30)), seconds=2)
 
     def output(self, **environment: str) -> str:
         run = subprocess.run(

@@ -54,7 +54,7 @@ def test_a_project_is_tuned_and_built_again_to_the_same_bytes(work: Path) -> Non
     tuned = tuned_orders.read(work / tuned_orders.NAME)
     assert [(each.source, each.function) for each in tuned] == [("hot.c", "mix"), ("other.c", "other")]
     text = (work / "page.html").read_text()
-    assert "alternated pairs" in text and "hot.c" in text
+    assert "pairs of runs" in text and "hot.c" in text
     built = [(work / name).read_bytes() for name in ("hot.o", "other.o")]
     make("clean")
     compiler = called("cc", "--print", "gcc").stdout.strip()
