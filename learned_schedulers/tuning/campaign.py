@@ -266,7 +266,7 @@ class Campaign:
         seconds = max(ends - time.monotonic(), _FOR_SEARCH * 60 * self._settings.minutes)
         hottest = max(share for _, share, _ in sites.values())
 
-        def found(site: Site) -> Found | Exception:
+        def outcome_of(site: Site) -> Found | Exception:
             file, share, ready = sites[site]
             search = Search(file, site, judge, emitters, np.random.default_rng([self._settings.seed, site.number]))
             search.tell = partial(self.progress, site.function)
@@ -279,7 +279,7 @@ class Campaign:
 
         with ThreadPoolExecutor(len(sites)) as threads:
             try:
-                results = list(threads.map(found, sites))
+                results = list(threads.map(outcome_of, sites))
             except BaseException:
                 judge.stop()
                 raise
