@@ -292,11 +292,11 @@ class HotFile:
 def _shared(function: Callable[..., T]) -> Callable[..., T]:
     """The function with its last results kept; of threads that ask for the same, one works and the others wait."""
     lock = lru_cache(_CACHED)(lambda *_: Lock())
-    kept = lru_cache(_CACHED)(function)
+    cached = lru_cache(_CACHED)(function)
 
     def call(*arguments: Hashable) -> T:
         with lock(*arguments):
-            return kept(*arguments)
+            return cached(*arguments)
 
     return call
 

@@ -60,7 +60,7 @@ class Judge:
         """folder: for images and results; searches: that ask beside each other."""
         self._benchmark, self._folder = benchmark, folder
         self._searches, self._lock, self._stopped = searches, Lock(), False
-        self._asked: dict[Site, _Question] = {}
+        self._waiting: dict[Site, _Question] = {}
         self.seconds = 0.0  # of the last run
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -82,22 +82,24 @@ class Judge:
         """
         question = _Question(_image(site, objects, seed), len(objects), bursts, Future())
         with self._lock:
-            self._asked[site] = question
+            self._waiting[site] = question
             self._answer()
         return question.answer.result()
 
     def _answer(self) -> None:
-        """Answer what all searches have asked, by one run."""
-        if not self._asked or len(self._asked) < self._searches:
+        """Answer the questions of all searches by one run, once each has asked."""
+        if not self._waiting or len(self._waiting) < self._searches:
             return
-        asked, self._asked = self._asked, {}
+        questions, self._waiting = self._waiting, {}
         try:
-            images = {site.name: question.image for site, question in asked.items()}
-            of_run = self.bursts(images, {site.number: (each.versions, each.bursts) for site, each in asked.items()})
-            for site, question in asked.items():
+            images = {site.name: question.image for site, question in questions.items()}
+            of_run = self.bursts(
+                images, {site.number: (each.versions, each.bursts) for site, each in questions.items()}
+            )
+            for site, question in questions.items():
                 question.answer.set_result(ticks(of_run, site.number, question.versions))
         except BaseException as error:
-            for question in asked.values():
+            for question in questions.values():
                 question.answer.set_exception(error)
 
     @staticmethod
@@ -106,11 +108,11 @@ class Judge:
         _image(site, [content], 0)
 
     def bursts(
-        self, images: Mapping[str, bytes], wanted: Mapping[int, tuple[int, int]], seconds: float = _SECONDS
+        self, images: Mapping[str, bytes], required: Mapping[int, tuple[int, int]], seconds: float = _SECONDS
     ) -> np.ndarray:
         """All bursts of some images, (n,) of BURST.
 
-        wanted: versions of each site, by its number, and bursts of each; seconds: of the run, at most.
+        required: versions of each site, by its number, and bursts of each; seconds: of the run, at most.
         """
         for stale in self._folder.iterdir():
             stale.unlink()
@@ -131,7 +133,7 @@ class Judge:
                 return True
             return all(
                 np.bincount(of_run["candidate"][of_run["site"] == site], minlength=versions).min() >= bursts
-                for site, (versions, bursts) in wanted.items()
+                for site, (versions, bursts) in required.items()
             )
 
         self._benchmark.run_until(enough, {FOLDER: str(self._folder)})

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +13,11 @@ import pytest
 from learned_schedulers.blocks.before_allocation import llvm
 from learned_schedulers.blocks.before_allocation.llvm import Emitter
 from learned_schedulers.blocks.before_allocation.single_function import Parts
-from learned_schedulers.tuning.benchmark import Benchmark
+from learned_schedulers.tuning.benchmark import Benchmark, BenchmarkError
 from learned_schedulers.tuning.candidates import alone
 from learned_schedulers.tuning.dispatcher import NotDispatchable, with_dispatcher
 from learned_schedulers.tuning.images import NotPlaceable, Settings, image
-from learned_schedulers.tuning.judging import BURST, FOLDER, SOURCE, Judge, ticks
+from learned_schedulers.tuning.judging import BURST, FOLDER, SOURCE, Judge, Site, ticks
 
 # Each adds to a variable of the program, calls or reads something of it, and has constants of its own.
 CODE = """
@@ -156,7 +158,9 @@ class Program:
         externals = {name: externals_of(name) for name in FUNCTIONS}
         with Emitter() as emitter:
             parts = Parts(text)
-            objects = {name: [emitter.object_file(alone(parts, f"@{name}"), name)] * CANDIDATES for name in FUNCTIONS}
+            self.objects = {
+                name: [emitter.object_file(alone(parts, f"@{name}"), name)] * CANDIDATES for name in FUNCTIONS
+            }
             for name in FUNCTIONS:
                 text = with_dispatcher(text, f"@{name}", [f"@{each}" for each in externals[name]], name)
             (folder / "code.o").write_bytes(emitter.object_file(text, "code"))
@@ -165,7 +169,7 @@ class Program:
         command = ["g++", "-O1", *options, "main.cc", "code.o", "judge.o", "-o", "program", "-lpthread"]
         subprocess.run(command, cwd=folder, check=True)
         self.images = {
-            name: image(objects[name], name, externals[name], Settings(site, 2000, 1))
+            name: image(self.objects[name], name, externals[name], Settings(site, 2000, 1))
             for site, name in enumerate(FUNCTIONS)
         }
 
@@ -208,6 +212,34 @@ def test_every_candidate_computes_the_same(program: Program) -> None:
             assert counts.max() - counts.min() <= 1 + (name == "plain"), name  # a child begins within a round
     assert (ticks(of_run, FUNCTIONS.index("plain"), CANDIDATES) > 0).all()
     assert len(np.unique(of_run["thread"][of_run["site"] == 0])) >= 3  # two threads and the first one
+
+
+def test_searches_share_a_run(program: Program) -> None:
+    judge = Judge(Benchmark(str(program.folder / "program"), program.folder), program.results, searches=3)
+    runs: list[int] = []
+    bursts = judge.bursts
+
+    def counted(images: Mapping[str, bytes], required: Mapping[int, tuple[int, int]]) -> np.ndarray:
+        runs.append(len(images))
+        return bursts(images, required)
+
+    judge.bursts = counted
+
+    def searched(name: str) -> list[float]:
+        site = Site(name, FUNCTIONS.index(name), name, tuple(f"@{each}" for each in externals_of(name)))
+        try:
+            values = [judge.ticks(site, program.objects[name], 1, seed) for seed in range(1 + (name == "plain"))]
+            return np.concatenate(values).tolist()
+        finally:
+            judge.leave()
+
+    with ThreadPoolExecutor(3) as threads:
+        of_plain, of_many, of_recursive = threads.map(searched, ("plain", "many", "recursive"))
+    assert runs == [3, 1] and len(of_plain) == 2 * CANDIDATES  # the others have left
+    assert min(*of_plain, *of_many, *of_recursive) > 0
+    judge.stop()
+    with pytest.raises(BenchmarkError, match="was ended"):
+        judge.ticks(Site("many", 4, "many", ()), program.objects["many"], 1, 0)
 
 
 def test_a_damaged_image_is_left_alone(program: Program) -> None:
