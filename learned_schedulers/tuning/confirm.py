@@ -17,7 +17,7 @@ from learned_schedulers.tuning.tuned_orders import Tuned
 from learned_schedulers.tuning.variants import Variants
 
 _OFFSETS = (0, 16, 32, 48)  # bytes: places at which the final program is confirmed
-ROUNDS = 5  # runs of each way by which one of them is chosen; its figure comes from runs of their own
+ROUNDS = 4  # runs of each way by which one of them is chosen; its figure comes from runs of their own
 
 
 class Confirmation:
@@ -38,8 +38,10 @@ class Confirmation:
         variants = Variants(self._work, store)
         try:
             ways = {"tuned": chosen, **self._upon_gcc(upon_gcc, outcome), **self._whole_files()}
-            chosen = self._helping(self._best_way(ways, variants, outcome), variants, outcome)
-            names = self._built("tuned", chosen, _OFFSETS, variants)
+            best, names = self._best_way(ways, variants, outcome)
+            chosen = self._helping(best, variants, outcome)
+            if chosen != best:
+                names = self._built("helping", chosen, _OFFSETS, variants)
             self._build.put({})
             variants.add("default")
             compared = self._compared({"default": ["default"], "tuned": names}, variants, self._settings.pairs)
@@ -84,8 +86,8 @@ class Confirmation:
         way = {output: by_symbol for output, by_symbol in way.items() if len(by_symbol) > 1}
         return {"tuned (the rest by gcc)": way} if way else {}
 
-    def _best_way(self, ways: dict[str, Chosen], variants: Variants, outcome: Outcome) -> Chosen:
-        """The fastest way in the final program."""
+    def _best_way(self, ways: dict[str, Chosen], variants: Variants, outcome: Outcome) -> tuple[Chosen, list[str]]:
+        """The fastest way in the final program, and its builds."""
         builds = {"default": ["default"]}
         for way, of_files in ways.items():
             builds[way] = self._built(way, of_files, _OFFSETS if "tuned" in way else _OFFSETS[:1], variants)
@@ -93,7 +95,7 @@ class Confirmation:
         variants.add("default")
         outcome.ways = self._compared(builds, variants, ROUNDS)
         best = min(outcome.ways, key=lambda way: outcome.ways[way][0])
-        return ways[best]
+        return ways[best], builds[best]
 
     def _whole_files(self) -> dict[str, Chosen]:
         """All hot files as compilers make them, by the user's options and at -O3, if that is not the usual build."""

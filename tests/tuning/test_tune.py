@@ -12,9 +12,10 @@ from learned_schedulers.command.main import app
 from learned_schedulers.command.tuning_page import page
 from learned_schedulers.tuning import tuned_orders
 from learned_schedulers.tuning.benchmark import Benchmark
-from learned_schedulers.tuning.hot_file import Choice
+from learned_schedulers.tuning.hot_file import Call, Choice, HotFile
 from learned_schedulers.tuning.outcome import Hot, Outcome, Settings
 from learned_schedulers.tuning.search import Found, Judged
+from learned_schedulers.tuning.tuned_orders import Tuned
 from tests.tuning.project import HOT_LL, OTHER_LL, output, project
 
 TUNE = ["tune", "--build", "make -j2", "--bench", "./program", "--minutes", "0.05", "--pairs", "10"]
@@ -55,6 +56,7 @@ def test_a_project_is_tuned_and_built_again_to_the_same_bytes(work: Path) -> Non
     assert [(each.source, each.function) for each in tuned] == [("hot.c", "mix"), ("other.c", "other")]
     text = (work / "page.html").read_text()
     assert "pairs of runs" in text and "hot.c" in text
+    assert len([*(work.parent / "cache").rglob("found/*.json")]) == 2  # with which a second call begins
     built = [(work / name).read_bytes() for name in ("hot.o", "other.o")]
     make("clean")
     compiler = called("cc", "--print", "gcc").stdout.strip()
@@ -107,17 +109,13 @@ def test_a_failure_leaves_the_usual_build(work: Path) -> None:
 
 
 def test_an_order_that_is_not_legal_is_not_applied(work: Path) -> None:
-    called(*TUNE)
-    path = work / tuned_orders.NAME
-    tuned = tuned_orders.read(path)
-    size = 17  # instructions of `mix`
-    reversed_order = Choice("llvm default", ((0, tuple(reversed(range(size)))),))
-    tuned_orders.write(path, [each._replace(choice=reversed_order) for each in tuned if each.function == "mix"], {})
-    make("clean")
-    words_of_it = make(f"CC={called('cc', '--print', 'gcc').stdout.strip()}")
-    assert "hot.c is compiled as usual" in words_of_it
-    assert len([*(work.parent / "cache").rglob("found/*.json")]) == 2
-    assert "1.00 -> " in called(*TUNE).output  # it begins with what was found
+    file = HotFile(HOT_LL.encode(), "hot.c", Call("gcc", ".", ("gcc",), {}))
+    fingerprint, size = file.fingerprint("mix"), len(file.functions["mix"].blocks[0].items)
+    for order, words in ((range(size), "says: 1"), (reversed(range(size)), "hot.c is compiled as usual: ")):
+        choice = Choice("llvm default", ((0, tuple(order)),))
+        tuned_orders.write(work / tuned_orders.NAME, [Tuned("hot.c", "mix", fingerprint, choice, 0.9)], {})
+        assert words in make(f"CC={called('cc', '--print', 'gcc').stdout.strip()}")
+        make("clean")
 
 
 @pytest.mark.parametrize(
