@@ -36,6 +36,7 @@ _UNFIT = (LlvmError, NotSeparable, NotDispatchable, NotPlaceable, Unreadable)
 _STEADY = 0.01  # of the time: what ten pairs of runs should tell
 _FOR_SEARCH = 1 / 3  # of the time that the user gives, at least; the rest is for building and confirming
 _WAYS, _BUILDS = 6, 14  # that are compared, and that are made, about
+_MARGIN = 1.2  # of the time of runs and builds: what lies between them, and the user's tests
 _PROBES = 5  # runs before the search, which tell how steady the benchmark is
 
 
@@ -301,7 +302,7 @@ class Campaign:
     def _confirming(self) -> float:
         """About the seconds that confirming will take."""
         runs = 2 * (self._settings.pairs + ROUNDS * (_WAYS + len(self._files)))
-        return runs * self._seconds + (_BUILDS + len(self._files)) * self._seconds_of_build
+        return _MARGIN * (runs * self._seconds + (_BUILDS + len(self._files)) * self._seconds_of_build)
 
     def _earlier_path(self, file: HotFile, symbol: str) -> Path:
         return self._state / "found" / f"{file.fingerprint(symbol)}.json"

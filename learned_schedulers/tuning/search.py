@@ -58,15 +58,20 @@ def versions(
 
     The second result says which could not be compiled. Equal objects stand once. Raises LlvmError without the default.
     """
+
+    def compiled(choice: Choice) -> bytes | str:
+        try:
+            return file.version(symbol, choice, emitters)
+        except ValueError as error:
+            return f"{choice}: {error}"
+
     by_choice = {Choice(DEFAULT): file.version(symbol, Choice(DEFAULT), emitters)}
     reasons: list[str] = []
-    for choice in [*(Choice(how) for how in (*LLVM, "gcc", "clang")), *earlier]:
-        try:
-            content = file.version(symbol, choice, emitters)
-        except ValueError as error:
-            reasons.append(f"{choice}: {error}")
-            continue
-        if content not in by_choice.values():
+    choices = [*(Choice(how) for how in (*LLVM, "gcc", "clang")), *earlier]
+    for choice, content in zip(choices, emitters.beside(compiled, choices), strict=True):
+        if isinstance(content, str):
+            reasons.append(content)
+        elif content not in by_choice.values():
             by_choice[choice] = content
     return by_choice, reasons
 
