@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from learned_schedulers.blocks.before_allocation.emitters import Emitters
-from learned_schedulers.tuning.benchmark import ratio
+from learned_schedulers.tuning.benchmark import BenchmarkError, ratio
 from learned_schedulers.tuning.build import Build
 from learned_schedulers.tuning.hot_file import Choice, HotFile
 from learned_schedulers.tuning.objects import NotSeparable
@@ -198,7 +198,12 @@ class Confirmation:
         return among(rest - culprits)
 
     def _passes(self) -> bool:
+        """Whether the user's tests pass after a run of the benchmark, whose output they may look at."""
         assert self._settings.test is not None
+        try:
+            self._settings.bench.run()
+        except BenchmarkError:
+            return False
         ended = subprocess.run(
             ["sh", "-c", self._settings.test], cwd=self._work, stdin=subprocess.DEVNULL, check=False,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

@@ -23,7 +23,7 @@ _GLOBAL, _NODE = re.compile(rf"@{_IDENTIFIER}"), re.compile(r"!\d+")
 _OPENS = re.compile(rf"^(?:define|declare) .*?(@{_IDENTIFIER})\(")
 _ASSIGNED = re.compile(rf"^(@{_IDENTIFIER}) = (.*)$")
 _METADATA = re.compile(r"^(!\d+) = ")
-_DEBUG = re.compile(r",? !dbg !\d+")
+_NAMES_OTHERS = re.compile(r",? !(?:dbg|callees) !\d+")
 _LINKAGE = (
     *("private", "internal", "available_externally", "linkonce", "weak", "common", "appending", "extern_weak"),
     *("linkonce_odr", "weak_odr", "external"),
@@ -107,8 +107,8 @@ class Parts:
 
 
 def _plain(function: str) -> str:
-    """A function without debug information."""
-    return "\n".join(_DEBUG.sub("", line) for line in function.split("\n") if not line.startswith("    #dbg_"))
+    """A function without debug information, and without the names of functions that it may call by an address."""
+    return "\n".join(_NAMES_OTHERS.sub("", line) for line in function.split("\n") if not line.startswith("    #dbg_"))
 
 
 def _public(function: str) -> str:

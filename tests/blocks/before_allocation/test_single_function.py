@@ -74,6 +74,12 @@ define i64 @jumps(i64 %x) {
   ret i64 5
 }
 
+define i64 @calls_one_of_two(ptr %f, i64 %x) {
+  %a = call i64 %f(i64 %x), !callees !23
+  %b = add i64 %a, 1
+  ret i64 %b
+}
+
 define i64 @described(i64 %x) !dbg !7 {
     #dbg_value(i64 %x, !8, !DIExpression(), !9)
   %a = call i64 @merged(i64 %x), !dbg !9
@@ -90,6 +96,7 @@ attributes #0 = { noinline nounwind }
 !20 = !{i32 5, !"CG Profile", !21}
 !21 = distinct !{!22}
 !22 = !{ptr @jumps, ptr @outside, i64 3}
+!23 = !{ptr @jumps, ptr @outside}
 !3 = !{!4, !4, i64 0}
 !4 = !{!"long", !5, i64 0}
 !5 = !{!"omnipotent char", !6, i64 0}
