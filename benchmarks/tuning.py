@@ -4,9 +4,9 @@ tuning_programs.yaml names the programs, Debian's sources with a benchmark of th
 the search was developed, and the others were listed before any of them was tuned. Each is built in a tree for each way:
 by GCC and by clang with the project's own options, by both with functions and loops at aligned places, by clang with a
 profile of the benchmark (PGO), by GCC and laid out by BOLT with such a profile, by `tune` with the project's compiler,
-GCC, and by `tune` upon PGO. Then all run in turns. A second call, at another hour, adds its runs to the first one's;
-`--publish` writes the experiment `tuning` from all of them, and from what was published of other programs: delete
-reports/published/tuning if the search has changed.
+GCC, and by `tune` upon PGO. Then each runs beside GCC's, at the same time on one processor. A second call, at another
+hour, adds its runs to the first one's; `--publish` writes the experiment `tuning` from all of them, and from what was
+published of other programs: delete reports/published/tuning if the search has changed.
 
 FOLDER keeps the trees. Needs Debian's sources (`apt-get source`), clang-19, perf, and what the programs need.
 """

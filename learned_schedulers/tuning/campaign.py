@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +28,7 @@ from learned_schedulers.tuning.judging import SOURCE, Judge, Site
 from learned_schedulers.tuning.objects import NotSeparable, joined, symbols
 from learned_schedulers.tuning.outcome import Chosen, Hot, Outcome, Settings
 from learned_schedulers.tuning.search import EQUAL, Found, Search, versions
-from learned_schedulers.tuning.variants import apart
+from learned_schedulers.tuning.variants import apart, delete
 
 SHARE = 0.02  # of the benchmark's time, from which a function is hot
 _UNFIT = (LlvmError, NotSeparable, NotDispatchable, NotPlaceable, Unreadable)
@@ -148,7 +147,7 @@ class Campaign:
         except BenchmarkError:
             return []
         finally:
-            shutil.rmtree(self._state / "pairs", ignore_errors=True)
+            delete(self._state / "pairs")
 
     def _sampled(self) -> dict[str, float]:
         """Shares of functions in the time that the benchmark spends in the project's own code.

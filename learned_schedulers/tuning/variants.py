@@ -24,13 +24,20 @@ def apart(tree: Path, files: Path) -> list[str]:
     return ["unshare", "-Urm", "sh", "-c", _APART, "sh", str(tree.resolve()), str(files), str(work), str(cpu)]
 
 
+def delete(folder: Path) -> None:
+    """Delete a folder with all that `apart` had there: Linux leaves a folder that nobody may open."""
+    for locked in folder.glob("*.work/work"):
+        locked.chmod(0o700)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 class Variants:
     """The builds of a tree by their names; what a build has changed since the first one belongs to it."""
 
     def __init__(self, tree: Path, store: Path) -> None:
         """store: a folder for copies of built files; it is emptied."""
         self._tree, self._store = tree, store
-        shutil.rmtree(store, ignore_errors=True)
+        delete(store)
         self._before = dict(_stamps(tree))
         self._names: dict[str, set[str]] = {}
         self._built: set[str] = set()  # files that any build has changed
@@ -67,7 +74,7 @@ class Variants:
 
     def clear(self) -> None:
         """Delete the copies."""
-        shutil.rmtree(self._store, ignore_errors=True)
+        delete(self._store)
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
+from learned_schedulers.tuning.benchmark import Benchmark, BenchmarkError
 from learned_schedulers.tuning.variants import Variants
 
 
@@ -25,6 +27,14 @@ def test_builds_are_exchanged(tmp_path: Path) -> None:
         assert ((tree / "program").read_text(), (tree / "sub/library").read_text()) == builds[name]
     assert not (tmp_path / "store/second/source").exists()
     assert sorted(path.name for path in tree.rglob("*") if path.is_file()) == ["library", "program", "source"]
+    benchmark = Benchmark("cat program; echo written > output", tree)
+    try:  # at the same time; what a benchmark writes stays out of the tree
+        benchmark.together([variants.apart(name) for name in builds])
+    except BenchmarkError:
+        assert subprocess.run(["unshare", "-Urm", "true"], check=False).returncode  # it is forbidden here
+    else:
+        programs = [subprocess.check_output([*variants.apart(name), "cat program"], text=True) for name in builds]
+        assert programs == ["second build", "3"] and not (tree / "output").exists()
     variants.turn_back()
     assert (tree / "program").read_text() == "3"
     variants.clear()
