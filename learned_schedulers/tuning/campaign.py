@@ -33,6 +33,7 @@ from learned_schedulers.tuning.variants import apart, delete
 SHARE = 0.02  # of the benchmark's time, from which a function is hot
 _UNFIT = (LlvmError, NotSeparable, NotDispatchable, NotPlaceable, Unreadable)
 _STEADY = 0.01  # of the time: what ten pairs of runs should tell
+_COLD, _FOR_COLD = 0.1, 0.15  # of the hottest function's share, and of the time: functions that are searched last
 _FOR_SEARCH = 1 / 3  # of the time that the user gives, at least; the rest is for building and confirming
 _WAYS, _BUILDS = 6, 14  # that are compared, and that are made, about
 _MARGIN = 1.2  # of the time of runs and builds: what lies between them, and the user's tests
@@ -259,12 +260,24 @@ class Campaign:
         return target.read_bytes()
 
     def _search(self, sites: Mapping[Site, tuple[HotFile, float, dict[Choice, bytes]]], emitters: Emitters) -> None:
-        """Search the functions beside each other, in the same runs; the hotter one is, the longer."""
-        judge = Judge(self._settings.bench, self._state / "judge", len(sites))
-        learned = partial(learned_search.search, weights=learned_search.read())
+        """Search the functions beside each other, in the same runs; the hotter one is, the longer.
+
+        Those of a small share, whose calls are seldom, would keep the others waiting: they are searched afterwards.
+        """
         ends = self._began + 60 * self._settings.minutes - self._confirming()
         seconds = max(ends - time.monotonic(), _FOR_SEARCH * 60 * self._settings.minutes)
         hottest = max(share for _, share, _ in sites.values())
+        hot = {site: each for site, each in sites.items() if each[1] >= _COLD * hottest}
+        cold = {site: each for site, each in sites.items() if site not in hot}
+        for some, part in (hot, 1 - _FOR_COLD * bool(cold)), (cold, _FOR_COLD):
+            self._search_beside(some, part * seconds, emitters)
+
+    def _search_beside(
+        self, sites: Mapping[Site, tuple[HotFile, float, dict[Choice, bytes]]], seconds: float, emitters: Emitters
+    ) -> None:
+        judge = Judge(self._settings.bench, self._state / "judge", len(sites))
+        learned = partial(learned_search.search, weights=learned_search.read())
+        hottest = max((share for _, share, _ in sites.values()), default=1)
 
         def outcome_of(site: Site) -> Found | Exception:
             file, share, ready = sites[site]
@@ -277,7 +290,7 @@ class Campaign:
             finally:
                 judge.leave()
 
-        with ThreadPoolExecutor(len(sites)) as threads:
+        with ThreadPoolExecutor(max(len(sites), 1)) as threads:
             try:
                 results = list(threads.map(outcome_of, sites))
             except BaseException:

@@ -23,6 +23,7 @@
 #define NEAR (UINT64_C(1) << 30)
 #define STEP (UINT64_C(1) << 24)
 #define MOST_CALLS 4096 /* of a burst */
+#define LONG 16         /* bursts' ticks: a call that takes so many needs no other one to warm up */
 
 struct fixup { /* an address that the program decides */
     uint64_t place;    /* in the content */
@@ -72,7 +73,7 @@ enum phase { SIZING, WARMING, COUNTING };
 
 struct state { /* of a site, in a thread */
     struct loaded *loaded;
-    enum phase phase;
+    enum phase phase, first; /* first: of each burst */
     uint32_t calls, position, thread;
     uint64_t began, random;
     uint32_t sequence[];
@@ -170,7 +171,8 @@ static struct state *new_state(struct site *site) {
     if (!state) return NULL;
     state->loaded = loaded;
     state->thread = atomic_fetch_add(&threads, 1);
-    state->random = (loaded->image->seed + state->thread) * UINT64_C(0x9e3779b97f4a7c15) | 1;
+    uint64_t drawn = loaded->image->seed + ((uint64_t)getpid() << 10) + state->thread; /* another one in each process */
+    state->random = drawn * UINT64_C(0x9e3779b97f4a7c15) | 1;
     state->calls = 1;
     for (uint32_t i = 0; i < candidates; i++) state->sequence[i] = i;
     state->position = (uint32_t)candidates; /* the first round begins with a draw */
@@ -214,7 +216,7 @@ void learned_schedulers_next(struct site *site, uint64_t *left, void **to, struc
             if (ended - state->began < image->ticks && state->calls < MOST_CALLS)
                 state->calls *= 2;
             else {
-                state->phase = WARMING;
+                state->first = ended - state->began < LONG * image->ticks ? WARMING : COUNTING;
                 break;
             }
         }
@@ -229,9 +231,10 @@ void learned_schedulers_next(struct site *site, uint64_t *left, void **to, struc
     case COUNTING:
         append(state, ended - state->began);
         state->position++;
-        state->phase = WARMING;
     }
     if (state->position >= image->candidates) draw(state);
     *to = state->loaded->content + state->loaded->entries[state->sequence[state->position]];
-    *left = state->calls / 4 + 1;
+    state->phase = state->first;
+    *left = state->phase == WARMING ? state->calls / 4 + 1 : state->calls;
+    state->began = now();
 }

@@ -28,8 +28,10 @@ BURST = np.dtype(
 _RESULTS, _COUNTS = "results", 16  # file; bytes of its head: bursts so far, and how many it can hold
 MOST_BURSTS = 1 << 21
 _TICKS = 40_000  # of a burst: some ten microseconds
-_SECONDS, _PATIENCE = 15.0, 4.0  # of one judgement, at most: and if the benchmark ends when so many are over
+_SECONDS, PATIENCE = 15.0, 4.0  # of one judgement, at most: and if the benchmark ends when so many are over
 FEWEST = 5  # rounds by which candidates may be judged
+_FEWEST_OF_ROUND = 3  # candidates of a round that the program did not end, which tell how fast it was
+_SWEEPS = 20  # over rounds and candidates
 
 
 class Site(NamedTuple):
@@ -129,10 +131,12 @@ class Judge:
             if self._stopped:
                 raise BenchmarkError("the search was ended")
             past = time.monotonic() - began
-            if past > seconds or len(of_run) >= MOST_BURSTS or (is_over and (past > _PATIENCE or not len(of_run))):
+            if past > seconds or len(of_run) >= MOST_BURSTS or (is_over and not len(of_run)):
                 return True
+            fewest = FEWEST if is_over and past > PATIENCE else MOST_BURSTS
             return all(
-                np.bincount(of_run["candidate"][of_run["site"] == site], minlength=versions).min() >= bursts
+                np.bincount(of_run["candidate"][of_run["site"] == site], minlength=versions).min()
+                >= min(bursts, fewest)
                 for site, (versions, bursts) in required.items()
             )
 
@@ -149,27 +153,40 @@ def _image(site: Site, objects: Sequence[bytes], seed: int) -> bytes:
 def _read(results: Path) -> np.ndarray:
     written = min(int(np.fromfile(results, "<u8", 1)[0]), MOST_BURSTS)
     of_run = np.fromfile(results, BURST, written, offset=_COUNTS)
-    return of_run[of_run["calls"] > 0]  # the last ones may be half written
+    return of_run[(of_run["calls"] > 0) & (of_run["ticks"] > 0)]  # the last ones may be half written
 
 
 def ticks(of_run: np.ndarray, site: int, candidates: int) -> np.ndarray:
     """Ticks a call of each candidate, (candidates,); NaN for all if there were hardly any rounds.
 
     A computer is now faster and now slower, for milliseconds or for minutes, and a round is over in less: so each burst
-    counts by its ratio to the median of its round, and a candidate by the median of its ratios.
+    counts by its ratio to the median of its round, and a candidate by the median of its ratios. Where the program ends
+    before its rounds do, their parts count.
     """
     chosen = of_run[of_run["site"] == site]
-    rounds = []
-    for thread in np.unique(chosen["thread"]):
-        of_thread = chosen[chosen["thread"] == thread]
-        last = np.flatnonzero(of_thread["position"] == candidates - 1)
-        begins = last[last >= candidates - 1] - (candidates - 1)
-        begins = begins[of_thread["position"][begins] == 0]  # a child begins within its parent's round
-        table = of_thread[begins[:, None] + np.arange(candidates)]
-        by_call = table["ticks"] / table["calls"]
-        rounds.append(np.take_along_axis(by_call, np.argsort(table["candidate"], axis=1), 1))
-    values = np.concatenate([np.empty((0, candidates)), *rounds])
-    if len(values) < FEWEST:
+    threads = [_rounds(chosen[chosen["thread"] == each], candidates) for each in np.unique(chosen["thread"])]
+    rounds = np.concatenate([np.empty((0, candidates)), *threads])
+    is_whole = np.isfinite(rounds).all(1)
+    if is_whole.sum() >= FEWEST:
+        rounds = rounds[is_whole]
+        return _typical(rounds, np.median(rounds, 1))
+    rounds = rounds[np.isfinite(rounds).sum(1) >= _FEWEST_OF_ROUND]
+    if not len(rounds) or np.isfinite(rounds).sum(0).min() < FEWEST:
         return np.full(candidates, np.nan)
-    middle = np.median(values, 1)
-    return np.median(values / middle[:, None], 0) * np.median(middle)
+    of_candidates = np.zeros(candidates)
+    for _ in range(_SWEEPS):  # which lead to the least squares of an effect of each round and each candidate
+        of_rounds = np.nanmean(rounds - of_candidates, axis=1)
+        of_candidates = np.nanmean(rounds - of_rounds[:, None], axis=0)
+    return _typical(rounds, of_rounds)
+
+
+def _typical(rounds: np.ndarray, of_rounds: np.ndarray) -> np.ndarray:
+    return np.exp(np.nanmedian(rounds - of_rounds[:, None], axis=0) + np.median(of_rounds))
+
+
+def _rounds(of_thread: np.ndarray, candidates: int) -> np.ndarray:
+    """Logarithms of ticks a call, (rounds, candidates); NaN where a round has no burst of a candidate."""
+    number = np.cumsum(of_thread["position"] == 0)
+    rounds = np.full((number.max(initial=0) + 1, candidates), np.nan)
+    rounds[number, of_thread["candidate"]] = np.log(of_thread["ticks"] / of_thread["calls"])
+    return rounds

@@ -17,7 +17,7 @@ from learned_schedulers.blocks.before_allocation.problem import Problem, problem
 from learned_schedulers.blocks.before_allocation.single_function import SingleFunction, movable
 from learned_schedulers.tuning.hot_file import DEFAULT, LLVM, Choice, HotFile, begins_in_order, neighbours
 from learned_schedulers.tuning.images import NotPlaceable
-from learned_schedulers.tuning.judging import FEWEST, Judge, Site
+from learned_schedulers.tuning.judging import FEWEST, PATIENCE, Judge, Site
 
 _BURSTS, _MORE_BURSTS = 60, 400  # of each version: in a search, and to choose among the best
 _BEST = 6  # versions that are judged again at the end
@@ -200,7 +200,9 @@ class Search:
                     of_block(problem_of_block, costs, _ORDERS_OF_A_BLOCK, self._rng, self._together(best))
 
     def _together(self, choice: Choice) -> int:
-        """How many orders to judge in one run: more, if a run takes longer than to compile them."""
+        """How many orders to judge in one run: more, if that takes longer than compiling; not for seldom calls."""
+        if self._judge.seconds > PATIENCE:
+            return learned_search.POPULATION
         began = time.monotonic()
         self._file.version(self._site.function, choice, self._emitters)
         seconds = learned_search.POPULATION * (time.monotonic() - began)  # for compiling

@@ -214,6 +214,20 @@ def test_every_candidate_computes_the_same(program: Program) -> None:
     assert len(np.unique(of_run["thread"][of_run["site"] == 0])) >= 3  # two threads and the first one
 
 
+def test_parts_of_rounds_tell_where_calls_are_few() -> None:
+    rng, expected = np.random.default_rng(1), np.linspace(1, 1.7, 8)
+    processes = [rng.permutation(8)[:5] for _ in range(60)]  # each ends within its first round, at its own speed
+    parts = []
+    for number, (sequence, speed) in enumerate(zip(processes, rng.uniform(0.5, 2, 60), strict=True)):
+        part = np.zeros(len(sequence), BURST)
+        part["position"], part["candidate"], part["calls"] = np.arange(len(sequence)), sequence, 1
+        part["thread"], part["ticks"] = number, 1e6 * speed * expected[sequence]
+        parts.append(part)
+    values = ticks(np.concatenate(parts), 0, 8)
+    assert np.allclose(values / values[0], expected, rtol=1e-3)
+    assert np.isnan(ticks(np.concatenate(parts[:4]), 0, 8)).all()  # too few
+
+
 def test_searches_share_a_run(program: Program) -> None:
     judge = Judge(Benchmark(str(program.folder / "program"), program.folder), program.results, searches=3)
     runs: list[int] = []
