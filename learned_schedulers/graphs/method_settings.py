@@ -14,6 +14,9 @@ from learned_schedulers.section import AboveZero, Positive
 BASE = MethodSettings
 GraphEntry = Annotated[SerializeAsAny[MethodSettings], BeforeValidator(parser("graph"))]
 Sight = Literal["proxy", "target"]  # of a method's own costs: without transfers, or on the judge's target
+# Which of several free devices list scheduling takes: that of the lowest number, which often ran a parent; the one that
+# is free for the longest, as from a queue of devices; or one that ran the most parents.
+Ties = Literal["lowest", "longest_idle", "parents"]
 Tasks = Literal["joint", "separate", "placement", "priority"]
 TARGET = frozenset({"target"})
 
@@ -40,6 +43,7 @@ class Brkga(SightedSettings):
     evaluations: Positive = 1000  # schedules that are simulated
     population: Annotated[int, Field(ge=10)] = 100  # a fifth of it elites, a tenth of it mutants
     bias: Annotated[float, Field(ge=0.5, le=1)] = 0.7  # probability that a key comes from the elite parent
+    ties: Ties | None = None  # of list scheduling, whose priorities the keys are; none: keys are of devices, too
 
 
 class Contiguous(MethodSettings):
@@ -132,6 +136,8 @@ class Heft(MethodSettings):
 
 class ListScheduling(MethodSettings):
     draws: ClassVar = False
+
+    ties: Ties = "lowest"  # between free devices (rules/listing.py)
 
 
 class Metis(MethodSettings):

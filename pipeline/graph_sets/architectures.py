@@ -97,6 +97,17 @@ def _vit() -> ModuleAndInputs:
     return vit_b_16(weights=None), (torch.empty(32, 3, 224, 224),)
 
 
+def _image_network(name: str, size: int = 224) -> Callable[[], ModuleAndInputs]:
+    """A network of timm that reads square images."""
+
+    def make() -> ModuleAndInputs:
+        import timm
+
+        return timm.create_model(name, pretrained=False), (torch.empty(32, 3, size, size),)
+
+    return make
+
+
 def _nasnet() -> ModuleAndInputs:
     import timm
 
@@ -125,6 +136,21 @@ def _gpt2() -> ModuleAndInputs:
 
     module = GPT2LMHeadModel(GPT2Config(attn_implementation="eager", use_cache=False))
     return _Logits(module), (_tokens(8, 256), torch.empty(8, 1, 256, 256))
+
+
+def _t5() -> ModuleAndInputs:
+    from transformers import T5Config, T5EncoderModel
+
+    class Encoder(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = T5EncoderModel(T5Config(attn_implementation="eager", use_cache=False))
+
+        def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+            states: Tensor = self.model(tokens, attention_mask=mask).last_hidden_state
+            return states
+
+    return Encoder(), (_tokens(16, 128), torch.empty(16, 1, 128, 128))
 
 
 def _clip() -> ModuleAndInputs:
@@ -174,6 +200,13 @@ ARCHITECTURES: dict[str, Architecture] = {
     "gpt2": Architecture("gpt2", _gpt2),
     "vit_b_16": Architecture("vit", _vit),
     "clip_vit_b_32": Architecture("clip", _clip),
+    "res2net_50": Architecture("res2net", _image_network("res2net50_26w_4s")),
+    "crossvit_small": Architecture("crossvit", _image_network("crossvit_small_240", 240)),
+    "resnest_50": Architecture("resnest", _image_network("resnest50d")),
+    "convnext_tiny": Architecture("convnext", _image_network("convnext_tiny")),
+    "swin_tiny": Architecture("swin", _image_network("swin_tiny_patch4_window7_224")),
+    "mixer_b_16": Architecture("mixer", _image_network("mixer_b16_224")),
+    "t5_small": Architecture("t5", _t5),
     "rnnlm_2": Architecture("rnnlm", lambda: _rnnlm(2, 20), lambda: _rnnlm_step(2)),
     "rnnlm_8": Architecture("rnnlm", lambda: _rnnlm(8, 10), lambda: _rnnlm_step(8)),
     "gnmt_4": Architecture("gnmt", lambda: _gnmt(4, 10)),

@@ -35,3 +35,24 @@ SCHEDULE_PROBABILITIES = Table(
         ]
     ),
 )
+
+# One row per setting of the test bed: speedups of list scheduling and of BRKGA on each target (benchmarks/test_bed.py).
+TEST_BED = Table(
+    "test_bed",
+    pa.schema(
+        [
+            *((name, pa.string()) for name in ("ties", "decoder")),  # of list scheduling, and of BRKGA's keys
+            ("population", pa.int64()),
+            ("keeps", pa.string()),  # best: of all; last: of the last population
+            ("busy", pa.string()),  # what a transfer keeps busy: learned_schedulers/graphs/devices/queues.py
+            ("each_child", pa.bool_()),
+            ("sizes", pa.string()),  # what transfers of `bandwidth` are in proportion to
+            *(
+                (f"{name}_{target}", pa.float64())
+                for target in ("proxy", "bandwidth", "latency")
+                for name in ("list", "brkga", "strength")
+            ),
+            ("difference", pa.float64()),  # sum over the targets of |log(BRKGA's over list's) - log(the paper's)|
+        ]
+    ),
+)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 from pipeline.lab import paper
 from pipeline.lab.claims import Claim, row_of
-from pipeline.lab.page.names import label
+from pipeline.lab.page.names import decoder_label, label
 from pipeline.lab.page.numbers import hundredths, more, points, signed
+from pipeline.reproduction.numbers import OPERATORS, OPTIMISERS
 
 # Metric -> the sign of the paper's difference, the question, how it is printed.
 _BETTER = {
@@ -69,7 +71,20 @@ def claims() -> Iterator[Claim]:
             row = row_of(experiment, set=tested, decoder=decoder, metric="valid_share")
             claim = Claim(f"{experiment}_{tested}_valid_share_{decoder}", "== 1", row)
             yield claim.as_question(f"Is every order of decoder `{decoder}`, legal by construction, valid?")
+    yield from _factorial()
     # The kind of processor, and the table that it made otherwise, are in the source.
     differing = {"experiment": "processor_kinds", "metric": "values_that_differ"}
     question = "How many values of the tiny corpus's tables differ between kinds of processors?"
     yield Claim("values_that_differ_between_processors", "== 0", differing).as_question(question, "count")
+
+
+def _factorial() -> Iterator[Claim]:
+    """What an operator changes by the same optimiser, and an optimiser by the same operator."""
+    of_operators = [(f"{name}_{by}", f"sinkhorn_{by}") for name in OPERATORS[1:] for by in OPTIMISERS]
+    of_optimisers = [(f"{name}_adam", f"{name}_sgd") for name in OPERATORS]
+    for (method, baseline), decoder in product([*of_operators, *of_optimisers], ("hungarian", "best")):
+        place = {"set": "test_5_paper", "decoder": decoder, "method": method, "metric": "exact_match"}
+        row = row_of("factorial", **place, comparison="difference", baseline=baseline)
+        claim = Claim(f"factorial_{method}_minus_{baseline}_{decoder}", "> 0", row)
+        question = f"Are more orders exact by {label(method)} than by {label(baseline)} ({decoder_label(decoder)})?"
+        yield claim.as_question(question, "points")

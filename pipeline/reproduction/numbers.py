@@ -16,6 +16,9 @@ from pipeline.lab.inputs import Cycles, Inputs
 from pipeline.lab.places import place
 from pipeline.lab.rows import Quantity, results, row
 
+# Of the factorial: an operator is compared within each optimiser, and an optimiser within each operator.
+OPERATORS, OPTIMISERS = ("sinkhorn", "popocs", "nearest"), ("sgd", "adam")
+_FACTORS = ["exact_match", "valid_share"]
 # Baseline, the methods that are compared with it block by block, and the metrics.
 COMPARISONS: list[tuple[str, list[str], list[str]]] = [
     (
@@ -24,6 +27,8 @@ COMPARISONS: list[tuple[str, list[str], list[str]]] = [
         ["exact_match", "kendall_tau_distance", "violations_per_block", "valid_share"],
     ),
     ("popocs_20", ["popocs_40", "popocs_60", "popocs_150"], ["valid_share"]),
+    *((f"sinkhorn_{optimiser}", [f"popocs_{optimiser}", f"nearest_{optimiser}"], _FACTORS) for optimiser in OPTIMISERS),
+    *((f"{operator}_sgd", [f"{operator}_adam"], _FACTORS) for operator in OPERATORS),
 ]
 
 

@@ -42,6 +42,19 @@ rule train:
     shell: stage("train", "settings", "seed", "sampler")
 
 
+rule outcomes:
+    input:
+        src=src("outcomes"),
+        schedules=path("schedules", target=GCC),
+    output:
+        outcomes=path("outcomes"),
+    wildcard_constraints: experiment=of_task(Reproduction)
+    log: "logs/outcomes/{experiment}/{set}/{method}/{seed}.log"
+    benchmark: "benchmarks/rules/outcomes/{experiment}/{set}/{method}/{seed}.tsv"
+    message: "What became of each block of {wildcards.set}: {wildcards.method}, seed {wildcards.seed} ({wildcards.experiment})"
+    shell: stage("outcomes")
+
+
 rule sweep:
     input:
         src=src("sweep", *modules("block", P.methods["popocs_20"])),

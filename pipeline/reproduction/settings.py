@@ -13,10 +13,15 @@ class Reproduction(OnBlocks):
 
     results: ClassVar[tuple[str, ...]] = ("results",)
     history: ClassVar[str | None] = "history"
-    by_training: ClassVar[tuple[str, ...]] = ("sweep",)
+    by_schedule: ClassVar[tuple[str, ...]] = ("outcomes",)
     key_metrics: ClassVar[tuple[tuple[str, str], ...]] = EXACTNESS
     reads: ClassVar[tuple[str, ...]] = ("splits", "latency")
     batch: ClassVar[int] = 0
 
     task: Literal["reproduction"]
     models: dict[str, Training]
+
+    @property
+    def by_training(self) -> tuple[str, ...]:
+        """Figure 3 is of the network `popocs`."""
+        return ("sweep",) if "popocs" in self.models else ()

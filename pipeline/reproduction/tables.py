@@ -25,6 +25,18 @@ EXAMPLES = Table(
     "data/experiments/{experiment}/examples/{dependencies}.parquet",
 )
 
+# One row per decoder: what became of each block of the set, so that anybody can compute intervals.
+OUTCOMES = Table(
+    "outcomes",
+    pa.schema(
+        [
+            ("decoder", pa.string()),
+            ("outcomes", pa.string()),  # a digit for each block, by block_id: 2 exact, 1 legal, 0 neither
+        ]
+    ),
+    "data/experiments/{experiment}/outcomes/{set}/{method}/{seed}.parquet",
+)
+
 # One row per number of test-time iterations of POPOCS (Figure 3), test split, Hungarian decoding.
 SWEEP = Table(
     "sweep",

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from learned_schedulers.graphs.devices import targets
-from learned_schedulers.graphs.devices.settings import GraphTarget, Link, strength_of
+from learned_schedulers.graphs.devices.settings import FROZEN_TARGETS, GraphTarget, Link, strength_of
 from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.problems.problem import Problem
 
@@ -28,7 +28,7 @@ def strengths(folder: Path = FROZEN) -> dict[str, float]:
         table = pd.read_csv(path).set_index("target")["strength"]
     except (OSError, KeyError, ValueError) as error:
         raise ValueError(f"{path}: this is not a table of frozen targets ({error}); restore it from git") from error
-    if missing := sorted({str(name) for name in GraphTarget} - {str(GraphTarget.PROXY)} - set(table.index)):
+    if missing := sorted(set(map(str, FROZEN_TARGETS)) - set(table.index)):
         raise ValueError(f"{path}: the strengths of {missing} are missing; restore it from git")
     return {str(name): float(value) for name, value in table.items()}
 
@@ -55,6 +55,10 @@ def target_of(
             return targets.bandwidth(problem, strength)
         case GraphTarget.LATENCY:
             return targets.latency(problem, strength)
+        case GraphTarget.BLOCKING_BANDWIDTH if strength:
+            return targets.blocking_bandwidth(problem, strength)
+        case GraphTarget.BLOCKING_LATENCY if strength:
+            return targets.blocking_latency(problem, strength)
     if name not in links:
         raise ValueError(f"no target {name!r}; the targets are {', '.join([*GraphTarget, *links])}, or bandwidth_0.3")
     return targets.linked(problem, links[name])

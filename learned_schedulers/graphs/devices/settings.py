@@ -73,12 +73,20 @@ _STRENGTH = re.compile(r"\d{1,3}(\.\d{1,3})?")
 
 
 class GraphTarget(StrEnum):
-    """Targets of schedules of graphs, beside links with real figures (judging.py); they have frozen strengths."""
+    """Targets of schedules of graphs, beside links with real figures (judging.py).
+
+    Those of FROZEN have frozen strengths; the last two have one in their names, as `blocking_latency_0.6`.
+    """
 
     PROXY = auto()
     NOISY = auto()
     BANDWIDTH = auto()
     LATENCY = auto()
+    BLOCKING_BANDWIDTH = auto()
+    BLOCKING_LATENCY = auto()
+
+
+FROZEN_TARGETS = (GraphTarget.NOISY, GraphTarget.BANDWIDTH, GraphTarget.LATENCY)
 
 
 def strength_of(name: str) -> tuple[GraphTarget, float] | None:
@@ -86,7 +94,7 @@ def strength_of(name: str) -> tuple[GraphTarget, float] | None:
 
     Strengths are in mean run times, or the deviation of the logarithm of a run time, as in targets.py.
     """
-    kind, _, number = name.partition("_")
-    if kind not in (GraphTarget.NOISY, GraphTarget.BANDWIDTH, GraphTarget.LATENCY) or not _STRENGTH.fullmatch(number):
+    kind, _, number = name.rpartition("_")
+    if kind == GraphTarget.PROXY or kind not in list(GraphTarget) or not _STRENGTH.fullmatch(number):
         return None
     return GraphTarget(kind), float(number)

@@ -1,4 +1,4 @@
-"""Targets, which schedules are judged on: the proxy that methods see, and three that differ from it as devices do.
+"""Targets, which schedules are judged on: the proxy that methods see, and others that differ from it as devices do.
 
 Zhang et al. 2023, section 4.3: hidden run times, and transfers bound by bandwidth or by latency. The paper does not
 publish their strengths; frozen ones are those at which list scheduling loses as much as in the paper's table
@@ -12,6 +12,7 @@ from typing import Self
 
 import numpy as np
 
+from learned_schedulers.graphs.devices.queues import queued_makespans
 from learned_schedulers.graphs.devices.settings import Link
 from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.problems.problem import Problem, Transfers
@@ -77,6 +78,25 @@ def bandwidth(problem: Problem, slope: float) -> Target:
 def latency(problem: Problem, delay: float) -> Target:
     """Every transfer takes `delay` mean run times, independent of its size."""
     return Target((replace(problem, transfers=Transfers(delay=delay * _unit(problem))),))
+
+
+@dataclass(frozen=True)
+class BlockingTarget(Target):
+    """Transfers during which sender and receiver compute nothing, as in the test bed of queues.py."""
+
+    def seconds(self, orders: np.ndarray, placements: np.ndarray) -> np.ndarray:
+        super().seconds(orders, placements)  # which refuses a schedule that is not valid
+        return np.mean([queued_makespans(draw, orders, placements, "both", False) for draw in self.draws], axis=0)
+
+
+def blocking_bandwidth(problem: Problem, slope: float) -> Target:
+    """A transfer takes `slope` times as long as the operation whose result it is."""
+    return BlockingTarget((replace(problem, sizes=problem.seconds, transfers=Transfers(slope=slope)),))
+
+
+def blocking_latency(problem: Problem, delay: float) -> Target:
+    """Every transfer takes `delay` mean run times."""
+    return BlockingTarget(latency(problem, delay).draws)
 
 
 def linked(problem: Problem, link: Link) -> Target:

@@ -1,7 +1,8 @@
 """BRKGA, a genetic algorithm over random keys, by pymoo (Gonçalves & Resende 2011); it may see the target (`sees`).
 
 A schedule has 2 n keys in [0, 1]: n priorities, and n devices (key times m, rounded down); the one rule of ordering
-turns them into a schedule. BRKGA is the baseline of Zhang et al. 2023.
+turns them into a schedule. Or it has the priorities alone, and list scheduling decodes them (`ties`). BRKGA is the
+baseline of Zhang et al. 2023, which does not say how it decodes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from pymoo.optimize import minimize
 
 from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.method_settings import Brkga as Settings
+from learned_schedulers.graphs.method_settings import Ties
 from learned_schedulers.graphs.methods import Budget, Proposals
+from learned_schedulers.graphs.methods.rules.listing import listed
 from learned_schedulers.graphs.methods.rules.ordering import ordered
 from learned_schedulers.graphs.methods.rules.proposing import curve, proposed
 from learned_schedulers.graphs.problems.problem import Problem
@@ -33,16 +36,16 @@ class Brkga:
         if not n:
             nothing = np.zeros((1, 0), np.int32)
             return proposed(visible_target, nothing, nothing, began)
-        record = _Record(visible_target, n, budget)
+        record, ties = _Record(visible_target, n, budget), self._settings.ties
 
         class Evaluated(Keys):
             def _evaluate(self, x: np.ndarray, out: dict[str, Any], *args: object, **kwargs: object) -> None:
-                out["F"] = record.add(*schedules(visible_target.mean, x))[:, None]
+                out["F"] = record.add(*schedules(visible_target.mean, x, ties))[:, None]
 
         size = self._settings.population
         elites, mutants = size // 5, size // 10
         algorithm = BRKGA(elites, size - elites - mutants, mutants, self._settings.bias)
-        keys = Evaluated(n_var=2 * n, n_obj=1, xl=0.0, xu=1.0)
+        keys = Evaluated(n_var=n if ties else 2 * n, n_obj=1, xl=0.0, xu=1.0)
         minimize(keys, algorithm, ("n_eval", budget.evaluations), seed=int(rng.integers(2**31)))
         costs = np.concatenate(record.costs)[: budget.evaluations]
         return Proposals(record.orders, record.placements, stats=curve(costs, time.perf_counter() - began))
@@ -71,9 +74,11 @@ class _Record:
         return costs
 
 
-def schedules(problem: Problem, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Orders and placements, (S, n) int32, from (S, 2 n) keys in [0, 1]: n priorities, then n devices."""
+def schedules(problem: Problem, keys: np.ndarray, ties: Ties | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Orders and placements, (S, n) int32, from keys in [0, 1]: n priorities, then n devices unless `ties` is given."""
     n = len(problem)
+    if ties is not None:
+        return listed(problem, keys, np.full(len(keys), problem.devices), ties)
     placements = np.minimum(keys[:, n:] * problem.devices, problem.devices - 1).astype(np.int32)
     return ordered(problem, placements, keys[:, :n]), placements
 

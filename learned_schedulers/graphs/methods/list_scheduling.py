@@ -19,11 +19,11 @@ from learned_schedulers.graphs.problems.problem import Problem
 
 class ListScheduling:
     def __init__(self, settings: Settings) -> None:
-        pass
+        self._ties = settings.ties
 
     def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
         began = time.perf_counter()
-        order, placement = by_critical_path(problem)
+        order, placement = by_critical_path(problem, self._ties)
         return proposed(Target((problem,)), order[None], placement[None], began)
 
 

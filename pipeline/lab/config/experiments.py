@@ -39,7 +39,7 @@ class Experiment(Section):
     results: ClassVar[tuple[str, ...]] = ("results", "parts")  # tables of numbers, which are published
     drawn: ClassVar[tuple[str, ...]] = ()  # tables that a page draws, of an experiment with a section `shown`
     history: ClassVar[str | None] = None  # table with the histories of its trainings, which are published
-    by_training: ClassVar[tuple[str, ...]] = ()  # published tables of each kind of dependencies and each seed
+    by_schedule: ClassVar[tuple[str, ...]] = ()  # published tables of each schedule of blocks
     measured: ClassVar[bool] = False  # whether its numbers are times of a machine
     beside: ClassVar[tuple[str, ...]] = ()  # folders of data/ that it reads, beside those that its wing reads
     reads: ClassVar[tuple[str, ...]] = ()  # tables that its numbers are of; on blocks, beside sets, DAGs and schedules
@@ -55,6 +55,11 @@ class Experiment(Section):
     untrained_seeds: Seeds | None = None  # of methods without a network; as `seeds` by default
     targets: list[str] = [GCC]  # of the orders: GCC, or names of section `processors`
     dependencies: Annotated[list[Dependencies], Field(min_length=1)] = ["full"]  # of the trainings of networks
+
+    @property
+    def by_training(self) -> tuple[str, ...]:
+        """Published tables of each kind of dependencies and each seed."""
+        return ()
 
     def seeds_of(self, name: str) -> list[int]:
         """Seeds of a network."""

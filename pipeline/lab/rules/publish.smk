@@ -19,6 +19,8 @@ def tables_of(name):
     tables = [path(kind, experiment=name) for kind in (*chosen.results, *drawn)]
     if chosen.history:
         tables += (network_files if name in P.on_graphs else trainings)(name, chosen.history)
+    for kind in chosen.by_schedule:
+        tables += schedules(name, kind)
     for kind in chosen.by_training:
         tables += expand(path(kind, experiment=name), dependencies=chosen.dependencies, seed=chosen.seeds)
     return tables

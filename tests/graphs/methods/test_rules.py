@@ -10,8 +10,9 @@ import pytest
 from learned_schedulers.graphs.devices.completion import earliest_finish
 from learned_schedulers.graphs.devices.limits import limited
 from learned_schedulers.graphs.devices.simulator import makespans, peaks, starts
+from learned_schedulers.graphs.method_settings import Ties
 from learned_schedulers.graphs.methods.contiguous import split
-from learned_schedulers.graphs.methods.rules.listing import listed
+from learned_schedulers.graphs.methods.rules.listing import TIES, listed
 from learned_schedulers.graphs.methods.rules.ordering import by_times, ordered
 from learned_schedulers.graphs.methods.rules.proposing import curve
 from learned_schedulers.graphs.methods.rules.repair import fits, repaired
@@ -24,7 +25,7 @@ def parents(problem: Problem, i: int) -> list[int]:
     return problem.parents.targets[problem.parents.offsets[i] : problem.parents.offsets[i + 1]].tolist()
 
 
-def slow_list(problem: Problem, priorities: np.ndarray, m: int) -> tuple[list[int], list[int]]:
+def slow_list(problem: Problem, priorities: np.ndarray, m: int, ties: Ties) -> tuple[list[int], list[int]]:
     """Of the operations whose parents are scheduled, and all devices, the pair that can start first; ties as stated."""
     order: list[int] = []
     ends: dict[int, float] = {}
@@ -34,7 +35,9 @@ def slow_list(problem: Problem, priorities: np.ndarray, m: int) -> tuple[list[in
         release = {i: max((ends[p] for p in parents(problem, i)), default=0.0) for i in ready}
         now = max(now, min(free), min(release.values()))
         i = min((i for i in ready if release[i] <= now), key=lambda i: (-priorities[i], i))
-        placement[i] = next(d for d in range(m) if free[d] <= now)
+        of_parents = [placement[p] for p in parents(problem, i)]
+        ranks = {"lowest": range(m), "longest_idle": free, "parents": [-of_parents.count(d) for d in range(m)]}
+        placement[i] = min((d for d in range(m) if free[d] <= now), key=ranks[ties].__getitem__)
         free[placement[i]] = ends[i] = now + float(problem.seconds[i])
         order.append(i)
     return order, placement
@@ -55,15 +58,16 @@ def slow_order(problem: Problem, placement: np.ndarray) -> list[int]:
     return list(ends)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_list_scheduling_is_the_rule_that_it_says(seed: int) -> None:
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("seed", range(3))
+def test_list_scheduling_is_the_rule_that_it_says(seed: int, ties: Ties) -> None:
     rng = np.random.default_rng(seed)
     problem = drawn.problem(rng, 30, 4, 0.1 * seed)
     problem = replace(problem, seconds=np.round(problem.seconds * 4))  # whole times, so that there are ties
     priorities, devices = np.round(rng.random((6, 30)), 1), np.array([1, 2, 3, 4, 2, 3])
-    orders, placements = listed(problem, priorities, devices)
+    orders, placements = listed(problem, priorities, devices, ties)
     for s in range(6):
-        assert (orders[s].tolist(), placements[s].tolist()) == slow_list(problem, priorities[s], devices[s])
+        assert (orders[s].tolist(), placements[s].tolist()) == slow_list(problem, priorities[s], devices[s], ties)
 
 
 @pytest.mark.parametrize("seed", range(5))

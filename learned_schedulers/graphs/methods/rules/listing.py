@@ -1,39 +1,52 @@
 """List scheduling: whenever a device is free, it starts the ready operation of highest priority.
 
 No device is idle while an operation is ready; therefore, without transfers, a schedule takes at most 2 - 1/m times the
-shortest (Graham 1969). Ties go to the operation, and to the device, of the lowest number.
+shortest (Graham 1969). Ties go to the operation of the lowest number.
 """
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 from numba import njit
 
+from learned_schedulers.graphs.method_settings import Ties
 from learned_schedulers.graphs.methods.rules.heap import pop, push
 from learned_schedulers.graphs.problems.problem import GraphArrays, Problem
 
+TIES: tuple[Ties, ...] = get_args(Ties)
 
-def listed(problem: Problem, priorities: np.ndarray, devices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+
+def listed(
+    problem: Problem, priorities: np.ndarray, devices: np.ndarray, ties: Ties = "lowest"
+) -> tuple[np.ndarray, np.ndarray]:
     """Orders and placements of S schedules, (S, n) int32 each, as if there were no transfers.
 
-    priorities: (S, n); devices: (S,), how many of the problem's devices each schedule uses, at least 1.
+    priorities: (S, n); devices: (S,), how many of the problem's devices each schedule uses, at least 1; ties: between
+    devices.
     """
     orders, placements = np.empty(priorities.shape, np.int32), np.empty(priorities.shape, np.int32)
-    _list(problem.arrays, priorities, devices, orders, placements)
+    _list(problem.arrays, priorities, devices, TIES.index(ties), orders, placements)
     return orders, placements
 
 
-def by_critical_path(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+def by_critical_path(problem: Problem, ties: Ties = "lowest") -> tuple[np.ndarray, np.ndarray]:
     """Order and placement of list scheduling on all devices, the longest path to the end first; (n,) each."""
-    orders, placements = listed(problem, problem.tails[None], np.array([problem.devices]))
+    orders, placements = listed(problem, problem.tails[None], np.array([problem.devices]), ties)
     return orders[0], placements[0]
 
 
 @njit(cache=True, nogil=True)
 def _list(
-    graph: GraphArrays, priorities: np.ndarray, devices: np.ndarray, orders: np.ndarray, placements: np.ndarray
+    graph: GraphArrays,
+    priorities: np.ndarray,
+    devices: np.ndarray,
+    ties: int,
+    orders: np.ndarray,
+    placements: np.ndarray,
 ) -> None:
-    """Fill orders and placements, (S, n)."""
+    """Fill orders and placements, (S, n). ties: number in TIES."""
     offsets, children, seconds = graph.child_offsets, graph.children, graph.seconds
     n, parent_counts = len(seconds), np.diff(graph.parent_offsets)
     ready_keys, ready = np.empty(n), np.empty(n, np.int32)  # heap of operations that may start now, by priority
@@ -57,9 +70,16 @@ def _list(
                 n_ready = push(ready_keys, ready, n_ready, -priorities[s, i], i)
             i = pop(ready_keys, ready, n_ready)
             n_ready -= 1
-            device = 0
-            while free[device] > now:
-                device += 1
+            device, rank = -1, -np.inf
+            for d in range(len(free)):
+                of_device = 0.0
+                if ties == 1:
+                    of_device = -free[d]
+                elif ties == 2:
+                    for edge in range(graph.parent_offsets[i], graph.parent_offsets[i + 1]):
+                        of_device += placements[s, graph.parents[edge]] == d
+                if free[d] <= now and of_device > rank:
+                    device, rank = d, of_device
             orders[s, t], placements[s, i] = i, device
             end = free[device] = now + seconds[i]
             for edge in range(offsets[i], offsets[i + 1]):
