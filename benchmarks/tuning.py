@@ -376,17 +376,22 @@ def _publish(folder: Path, programs: Mapping[str, Program], minutes: float) -> N
     for line in rows:
         name_of_row = f"{line['method']} {line['metric']} over {line['baseline']}, {line['set']}"
         print(f"{name_of_row}: {line['value']:.3f} [{line['low']:.3f}, {line['high']:.3f}]")
-    publish(PUBLISHED / "tuning", {"results": results(rows), **frames}, {"minutes": minutes}, [PROGRAMS])
+    tables = {f"tuning_{name}": frame for name, frame in frames.items() if len(frame)}
+    if unmeasured := [name for name in programs if name not in times]:
+        print(f"runs are published; results will be once these are measured, too: {', '.join(unmeasured)}")
+    else:
+        tables["results"] = results(rows)
+    publish(PUBLISHED / "tuning", tables, {"minutes": minutes}, [PROGRAMS])
 
 
 def _joined(name: str, keys: Sequence[str], folder: Path) -> pd.DataFrame:
     """What was published of a table and what this folder has: a later line replaces one of the same keys."""
-    earlier = PUBLISHED / "tuning" / f"{name}.csv"
+    earlier = PUBLISHED / "tuning" / f"tuning_{name}.csv"
     frames = [pd.read_csv(earlier)] if earlier.exists() else []
     frames += [pd.read_csv(path).assign(program=path.parent.name) for path in sorted(folder.glob(f"*/{name}.csv"))]
     if not frames:
         return pd.DataFrame(columns=[*keys, "instructions"])
-    table = pd.concat(frames).drop_duplicates(keys, keep="last").sort_values(keys)
+    table = pd.concat(frames).drop_duplicates([*keys], keep="last").sort_values([*keys])
     return table[[*keys, *(column for column in table if column not in keys)]]
 
 
