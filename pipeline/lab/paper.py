@@ -1,4 +1,4 @@
-"""Numbers of the POCSNet paper (Jain & Amarasinghe, 2019), for comparison with ours."""
+"""Numbers of the POCSNet paper (Jain & Amarasinghe, 2019), and of the GFlowNets', for comparison with ours."""
 
 from __future__ import annotations
 
@@ -21,6 +21,12 @@ TABLE_2: dict[str, float] = {"gcc": 2.3396, "popocs_20": 2.3430, "input_order": 
 
 # "On par with GCC": fewer extra cycles than a random legal order has in the paper (0.29% of GCC's cycles).
 ON_PAR_SHARE: float = TABLE_2["input_order"] / TABLE_2["gcc"] - 1
+
+# Zhang et al. 2023, table 3: speedups on unseen real graphs, by target.
+GFLOWNET_TABLE_3: dict[str, dict[str, float]] = {
+    "list_scheduling": {"proxy": 2.74, "noisy": 2.51, "bandwidth": 0.89, "latency": 1.43},
+    "brkga": {"proxy": 2.59, "noisy": 2.46, "bandwidth": 1.55, "latency": 1.80},
+}
 
 
 def difference(scheduler: str, baseline: str, metric: str) -> float | None:

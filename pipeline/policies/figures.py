@@ -16,6 +16,7 @@ from pipeline.lab.page.colours import BLUE, INK, series, styles
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.names import in_order, spelt
 from pipeline.lab.page.plots import Drawing, downwards, drawings, key, legend, panels, saving, shares, training
+from pipeline.lab.paper import GFLOWNET_TABLE_3
 
 _SIZES, _UNSEEN, _TRAINED = "gflownet_paper_sizes", "gflownet", ("gflownet", "gflownet_one_graph")
 _MODELS = {"uniform": "gflownet_uniform", "robust": "gflownet_drawn", "larger": "gflownet_larger_drawn"}
@@ -40,6 +41,7 @@ def figures(evidence: Evidence) -> dict[str, Drawing]:
         **{f"policies_training_{name}": (_training, history) for name, history in trained.items()},
         **charts,
         policies_over_strength=(_over_strength, _by_strength(evidence.of(_SIZES), frozen), frozen),
+        policies_test_bed=(_test_bed, evidence.table("test_bed")),
         policies_sigma=(_by_temperature, _scattered(evidence.of(_UNSEEN))),
         policies_exactness=(_exactness, exact[exact["metric"] == "total_variation"]),
         policies_probabilities=(_probabilities, evidence.table("schedule_probabilities")),
@@ -51,6 +53,27 @@ def _training(history: pd.DataFrame) -> Figure:
     measured = history[history["split"] == "development"]
     named = measured.assign(model=measured["model"].replace(_MODELS))
     return training(named, (("mean", "Mean of the schedules"), ("best", "Best schedule")), of="graphs")
+
+
+def _test_bed(settings: pd.DataFrame) -> Figure:
+    """What BRKGA gains over list scheduling on both targets by every setting, and in the paper."""
+    ties = in_order(settings["ties"], ["longest_idle"])
+    tints = series(ties)
+    with subplots(6.5, 4.6) as (figure, axes):
+        ax = axes[0, 0]
+        for row in settings.to_dict("records"):
+            place = [np.log(row[f"brkga_{target}"] / row[f"list_{target}"]) for target in ("bandwidth", "latency")]
+            fill = tints[row["ties"]]["color"] if row["decoder"] == "parents" else "white"
+            ax.plot(*place, linestyle="none", markerfacecolor=fill, markersize=6, **tints[row["ties"]])
+        of_list, of_brkga = (GFLOWNET_TABLE_3[name] for name in ("list_scheduling", "brkga"))
+        papers = [np.log(of_brkga[target] / of_list[target]) for target in ("bandwidth", "latency")]
+        ax.plot(*papers, "*", color=INK, markersize=15)
+        ax.axhline(0, color=INK, lw=0.6)
+        ax.axvline(0, color=INK, lw=0.6)
+        ax.set(xlabel="log of BRKGA's speedup over list scheduling's, bandwidth", ylabel="the same, latency")
+        names = [key(f"list: {spelt(name)}", linestyle="none", **tints[name]) for name in ties]
+        legend(figure, [*names, key("Zhang et al. 2023", color=INK, marker="*", linestyle="none", markersize=12)], 2)
+    return figure
 
 
 def _by_strength(rows: pd.DataFrame, frozen: dict[str, float]) -> pd.DataFrame:
