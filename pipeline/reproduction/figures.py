@@ -18,13 +18,13 @@ from pipeline.lab.page.evidence import ALL, Evidence
 from pipeline.lab.page.names import in_order, label
 from pipeline.lab.page.plots import Drawing, downwards, drawings, key, legend, point, shares, training
 
-_EXPERIMENTS = ("quick", "paper")  # with our settings, and with those of the paper
+_EXPERIMENTS = ("quick", "paper", "factorial")  # our settings, those of the paper, each operator by each optimiser
 _BASELINES = ("random_legal", "input_order", "critical_path")
 _CURVES = (("loss", "Loss, nats per instruction"), ("exact_match", "Exact match"), ("valid_share", "Valid"))
 _HUNGARIAN: Any = {"color": VERMILION, "markeredgecolor": "white"}
 _SHAPES: dict[str, tuple[float, str, bool]] = {  # decoder -> height above its line, mark, filled
     "hungarian": (0.14, "o", True),
-    "topological": (-0.14, "s", False),
+    "best": (-0.14, "s", False),
     "none": (0.0, "o", True),
 }
 
@@ -85,7 +85,7 @@ def accuracy(results: pd.DataFrame, methods: list[str]) -> Figure:
         hollow: Any = {"markerfacecolor": "none", "linestyle": ""}
         keys = [
             key("Hungarian decoding, or none", marker="o", color="#444444", linestyle=""),
-            key("topological fill", marker="s", color="#444444", **hollow),
+            key("best legal order", marker="s", color="#444444", **hollow),
             key("paper", marker="D", color="#666666", **hollow),
         ]
         legend(figure, keys, 3)
