@@ -15,6 +15,7 @@ RANKS: dict[str, int] = {
     "section": 0,
     "public": 0,
     "kernel_arrays": 0,
+    "seccomp": 0,
     "outside_methods": 0,
     "method_settings": 1,
     "methods": 2,

@@ -18,8 +18,9 @@ from collections.abc import Callable
 from typing import Any, BinaryIO, Protocol
 
 from learned_schedulers.blocks.run import layout
-from learned_schedulers.blocks.run.confinement import ConfinementError, address_space, confine
+from learned_schedulers.blocks.run.confinement import address_space, confine
 from learned_schedulers.blocks.run.runner import Job, Machine
+from learned_schedulers.seccomp import ConfinementError
 
 _MARGIN = 1 << 20  # bytes around the worker's memory that blocks must not touch
 _GRACE = 2.0  # seconds beyond its limit after which a child is killed from outside

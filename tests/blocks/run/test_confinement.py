@@ -71,7 +71,7 @@ def folder(tmp_path: Path) -> Path:
 def alter_workers(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
     """Let new workers execute `program` before anything else."""
     imports = "import resource\nfrom types import SimpleNamespace\n"
-    imports += "from learned_schedulers.blocks.run import confinement, worker"
+    imports += "from learned_schedulers import seccomp\nfrom learned_schedulers.blocks.run import confinement, worker"
     monkeypatch.setattr(native, "_COMMAND", [sys.executable, "-S", "-c", f"{imports}\n{program}\nworker.main()"])
 
 
@@ -142,13 +142,13 @@ def kernel(option: int, answer: int) -> str:
     """A `prctl` that only returns `answer` for one option; -1 is an error (EINVAL)."""
     return f"""
 import ctypes
-prctl = confinement._libc.prctl
+prctl = seccomp.libc.prctl
 def answer(option, *rest):
     if option != {option}:
         return prctl(option, *rest)
     ctypes.set_errno(22)
     return {answer}
-confinement._libc = SimpleNamespace(prctl=answer)"""
+seccomp.libc = SimpleNamespace(prctl=answer)"""
 
 
 REFUSALS = [
