@@ -20,7 +20,11 @@ from pydantic import BaseModel
 
 Kind = Literal["block", "graph", "fusion", "project"]
 Settings = TypeVar("Settings", bound=BaseModel)
-_PASSED = {__name__.partition(".")[0], "importlib"}  # packages that an error comes through before the method's
+_PASSED = {
+    __name__.partition(".")[0],
+    "__main__",
+    "importlib",
+}  # packages that an error comes through before the method's
 GROUP = "learned_schedulers.methods"
 _FUNCTIONS: dict[str, Kind] = {"propose": "graph", "solve": "block", "fuse": "fusion"}  # what a method of a kind offers
 

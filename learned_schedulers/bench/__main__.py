@@ -1,4 +1,4 @@
-"""The process of apart.py: `python -m learned_schedulers.bench NAME SETTINGS SET TARGET BUDGET SEEDS`."""
+"""The process of apart.py: `python -m learned_schedulers.bench NAME SETTINGS MEMORY`."""
 
 from __future__ import annotations
 
@@ -6,22 +6,45 @@ import json
 import os
 import sys
 
-from learned_schedulers.bench.budgets import Limit
+from learned_schedulers.bench.confinement import confine
 from learned_schedulers.bench.graphs import entrant
-from learned_schedulers.bench.instances import instances
-from learned_schedulers.bench.running import on_stderr
-from learned_schedulers.bench.stored import run_of
+from learned_schedulers.bench.tasks import Answer, Fault, Task, read_header
+from learned_schedulers.graphs.methods import UNSUPPORTED
+from learned_schedulers.outside_methods import described
+
+_LONGEST = 2000  # characters of an error
 
 
-def main(name: str, settings: str, of_set: str, target: str, budget: str, seeds: str) -> None:
-    """Write the run to stdout as JSON; what the method itself prints goes to stderr."""
-    answer = os.fdopen(os.dup(1), "w")
+def main(name: str, settings: str, memory: str) -> None:
+    """Answer one task after the other; what the method itself prints goes to stderr."""
+    tasks, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    entered = entrant(name, **json.loads(settings))
-    progress = on_stderr(name)
-    result = run_of(entered, instances(of_set), target, Limit.read(budget), json.loads(seeds), None, progress).run
-    answer.write(result.model_dump_json())
-    answer.close()
+    unconfined = confine(int(memory))
+    try:
+        entered = entrant(name, **json.loads(settings))
+    except ValueError as error:
+        answers.write(Answer(fault=str(error)[:_LONGEST]).as_message())
+        return
+    introduction = entered.introduction.model_copy(update={"unconfined": unconfined})
+    answers.write(Answer(introduction=introduction).as_message())
+    answers.flush()
+    while content := read_header(tasks):
+        number, task = Task.read(content)
+        try:
+            proposals = entered.propose(task)
+            answer = Answer(
+                number=number,
+                status=proposals.status,
+                message=proposals.message[:_LONGEST],
+                count=0 if proposals.status == UNSUPPORTED else len(proposals.orders),
+                evaluations=int(proposals.stats["evaluations"][-1]),
+            ).as_message(None if proposals.status == UNSUPPORTED else proposals)
+        except Exception as error:  # whatever a stranger's code raises
+            text = str(error) if isinstance(error, Fault) else described(error)
+            answer = Answer(number=number, fault=text[:_LONGEST]).as_message()
+        answers.write(answer)
+        answers.flush()
 
 
 if __name__ == "__main__":

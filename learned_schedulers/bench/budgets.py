@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import Literal
 
 import numpy as np
 
-from learned_schedulers.graphs.methods import Budget
+from learned_schedulers.graphs.methods import Budget, Proposals
 
 PROPOSALS = 1000  # of every method, whatever else it may spend: Zhang et al. 2023, section 4.3
 _FIRST, _FACTOR, _MOST = 125, 4, 2_000_000  # evaluations that a method is allowed within a budget of seconds
-Answer = TypeVar("Answer")
 _FORM = re.compile(r"(evaluations)=([1-9]\d{0,6})|(seconds)=(\d{1,5}(?:\.\d{1,6})?)")
 
 
@@ -38,18 +37,16 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class Spent(Generic[Answer]):
+class Spent:
     """A method's answer to an instance, and what it took."""
 
-    answer: Answer
+    answer: Proposals
     budget: Budget
     seconds: float  # wall time
 
 
-def spend(
-    attempt: Callable[[Budget], Answer], limit: Limit, arrays: Callable[[Answer], Sequence[np.ndarray]]
-) -> Spent[Answer]:
-    """A method's answer within the limit. arrays: what tells answers apart.
+def spend(attempt: Callable[[Budget], Proposals], limit: Limit) -> Spent:
+    """A method's answer within the limit.
 
     Evaluations are handed to the method. A method that counts evaluations does not know how long they take: within
     seconds it is called with four times as many again and again, as long as the next call should end in time and
@@ -63,17 +60,17 @@ def spend(
     while spent.seconds * _FACTOR <= limit.amount and spent.budget.evaluations < _MOST:
         count = spent.budget.evaluations * _FACTOR
         longer = _timed(attempt, Budget(min(count, PROPOSALS), count, limit.amount))
-        if longer.seconds > limit.amount or _equal(arrays(longer.answer), arrays(spent.answer)):
+        if longer.seconds > limit.amount or _equal(longer.answer, spent.answer):
             break
         spent = longer
     return spent
 
 
-def _timed(attempt: Callable[[Budget], Answer], budget: Budget) -> Spent[Answer]:
+def _timed(attempt: Callable[[Budget], Proposals], budget: Budget) -> Spent:
     began = time.perf_counter()
     answer = attempt(budget)
     return Spent(answer, budget, time.perf_counter() - began)
 
 
-def _equal(some: Sequence[np.ndarray], others: Sequence[np.ndarray]) -> bool:
-    return len(some) == len(others) and all(map(np.array_equal, some, others))
+def _equal(some: Proposals, others: Proposals) -> bool:
+    return np.array_equal(some.orders, others.orders) and np.array_equal(some.placements, others.placements)

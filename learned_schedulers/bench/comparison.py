@@ -16,7 +16,7 @@ from learned_schedulers.figures import render, subplots
 from learned_schedulers.graphs.method_settings import Sight
 
 _MEANS = ("over the baseline", "95% interval", "over the bound", "yours over it")
-_HEAD = ("method", "sees", *_MEANS, "instances", "seeds", "s each", "over-runs")
+_HEAD = ("method", "sees", *_MEANS, "answers", "seeds", "s each", "over-runs")
 
 
 class Line(NamedTuple):
@@ -33,9 +33,9 @@ class Line(NamedTuple):
     highlighted: bool = False  # it is the stranger's
 
     @property
-    def incomplete(self) -> bool:
-        """Whether it lacks a schedule of some instance with some seed: its mean is over the others alone."""
-        return bool(np.isnan(self.run.array).any())
+    def lacking(self) -> int:
+        """Instances and seeds that it has no schedule of."""
+        return int(np.isnan(self.run.array).sum())
 
 
 def line(name: str, of_set: str, target: str, limit: Limit | None, run: Run, sees: Sight) -> Line:
@@ -44,17 +44,17 @@ def line(name: str, of_set: str, target: str, limit: Limit | None, run: Run, see
     return Line(name, run, standing(of_set, target, run), over_bound(of_set, target, run), over, sees)
 
 
-def beside(peers: Sequence[Line], strangers: Line, of_set: str) -> list[Line]:
+def beside(peers: Sequence[Line], strangers: Line, of_set: str, target: str) -> list[Line]:
     """All lines; those of the peers say how the stranger's method stands to them."""
     return [
-        *(each._replace(yours=paired(of_set, strangers.run, each.run)) for each in peers),
+        *(each._replace(yours=paired(of_set, target, strangers.run, each.run)) for each in peers),
         strangers._replace(highlighted=True),
     ]
 
 
 def ranked(lines: Sequence[Line]) -> list[Line]:
-    """The best first; those that lack schedules behind the others, as a mean without the hardest instances is none."""
-    return sorted(lines, key=lambda each: (each.incomplete, np.isnan(each.stands.value), each.stands.value))
+    """The best first."""
+    return sorted(lines, key=lambda each: each.stands.value)
 
 
 def table(lines: Sequence[Line]) -> str:
@@ -71,38 +71,28 @@ def table(lines: Sequence[Line]) -> str:
 def _cells(of: Line) -> tuple[str, ...]:
     seconds = np.array(of.run.seconds)
     return (
-        f"{'> ' if of.highlighted else '  '}{_title(of)}",
+        f"{'> ' if of.highlighted else '  '}{of.name}",
         of.sees,
-        _number(of.stands.value),
+        f"{of.stands.value:.3f}",
         _interval(of.stands),
-        "-" if of.bound is None else _number(of.bound.value),
-        "-" if of.yours is None or not of.yours.graphs else f"{of.yours.value:.3f} ({_interval(of.yours)})",
-        f"{of.stands.graphs} of {seconds.shape[1]}",
+        "-" if of.bound is None else f"{of.bound.value:.3f}",
+        "-" if of.yours is None else f"{of.yours.value:.3f} ({_interval(of.yours)})",
+        f"{seconds.size - of.lacking} of {seconds.size}",
         str(len(of.run.seeds)),
         f"{seconds.mean():.3f}" if seconds.any() else "-",
         str(of.over_runs),
     )
 
 
-def _title(of: Line) -> str:
-    return f"{of.name} (incomplete)" if of.incomplete else of.name
-
-
 def _interval(stands: Stands) -> str:
-    return "-" if np.isnan(stands.low) else f"{stands.low:.3f} to {stands.high:.3f}"
-
-
-def _number(value: float) -> str:
-    return "-" if np.isnan(value) else f"{value:.3f}"
+    return f"{stands.low:.3f} to {stands.high:.3f}"
 
 
 def notes(lines: Sequence[Line], usual: Sequence[str]) -> str:
     """What a reader of the table must know. usual: names of all peers of the set."""
     texts = []
-    if any(each.incomplete for each in lines):
-        texts.append(
-            "incomplete: no schedule of some instances or seeds; the mean is over the others alone, and ranked behind"
-        )
+    if any(each.lacking for each in lines):
+        texts.append("an instance without an answer counts as all its operations on one device")
     if missing := [name for name in usual if name not in {each.name for each in lines}]:
         texts.append(f"usual peers that were not run (--peers all): {', '.join(missing)}")
     if stored := [f"{each.name} on {each.earlier}" for each in lines if each.earlier is not None]:
@@ -122,16 +112,15 @@ def failures_text(of: Line, shown: int = 3) -> str:
 
 def picture(lines: Sequence[Line], title: str) -> bytes:
     """PNG: each method's mean cost over the baseline with its interval, the best at the top."""
-    shown = [each for each in ranked(lines) if not np.isnan(each.stands.value)]
+    shown = ranked(lines)
     with subplots(7.0, 1.2 + 0.35 * len(shown)) as (figure, axes):
         axis = axes[0, 0]
         for place, each in enumerate(reversed(shown)):
             stands, colour = each.stands, "#c44e52" if each.highlighted else "#4c72b0"
             axis.plot([stands.low, stands.high], [place, place], color=colour, linewidth=2)
-            inside = "white" if each.incomplete else colour
-            axis.plot([stands.value], [place], "o", color=colour, markerfacecolor=inside)
+            axis.plot([stands.value], [place], "o", color=colour)
         axis.axvline(1.0, color="#888888", linewidth=0.8)
-        axis.set_yticks(range(len(shown)), [_title(each) for each in reversed(shown)])
+        axis.set_yticks(range(len(shown)), [each.name for each in reversed(shown)])
         axis.set_xscale("log")
         axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0)))
         axis.xaxis.set_major_formatter(FormatStrFormatter("%g"))

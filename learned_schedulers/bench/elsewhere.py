@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from learned_schedulers.bench.budgets import PROPOSALS
-from learned_schedulers.bench.graphs import GraphInstance, judged
+from learned_schedulers.bench.graphs import GraphInstance
 from learned_schedulers.bench.kinds import FAILED, REFUSED
 from learned_schedulers.bench.running import Result, Source
 from learned_schedulers.files import replacing
 from learned_schedulers.graphs.methods import Budget, Proposals
-from learned_schedulers.graphs.methods.rules.checking import faults
 
 NAME, SCHEDULES, ORDER, PLACEMENT = "name", "schedules", "order", "placement"
 LARGEST = 200_000_000  # bytes of a file of schedules
@@ -106,12 +105,9 @@ def of_schedules(schedules: dict[str, Proposals]) -> Source:
     def result(instance: GraphInstance, target: str, seed: int) -> Result:
         proposals = schedules.get(instance.graph_id)
         if proposals is None:
-            return Result(None, 0.0, 0, (REFUSED, "the file has no schedule of this graph"))
-        wrong = [proposals.message] if proposals.message else []
-        wrong = wrong or list(faults(proposals, instance.proxy.draws[0], Budget(PROPOSALS)))
-        if wrong:
-            return Result(None, 0.0, 0, (FAILED, "; ".join(wrong)))
-        cost, failure = judged(proposals, instance, instance.target(target), "target")
-        return Result(cost, 0.0, len(proposals.orders), failure)
+            return Result(failure=(REFUSED, "the file has no schedule of this graph"))
+        if proposals.message:
+            return Result(failure=(FAILED, proposals.message))
+        return Result(**instance.judge(proposals, target, "target", Budget(PROPOSALS))._asdict())
 
     return result

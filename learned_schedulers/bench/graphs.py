@@ -6,7 +6,10 @@ target, and the best of them counts. On a placement set every method sees the ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import hashlib
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from learned_schedulers.bench.kinds import FAILED, REFUSED, UNFIT, Status, Verdict
+from learned_schedulers.bench.kinds import FAILED, REFUSED, UNFIT, Verdict
+from learned_schedulers.bench.provenance import package_of
+from learned_schedulers.bench.tasks import Fault, Introduction, Task
 from learned_schedulers.graphs.devices import judging, targets
 from learned_schedulers.graphs.devices.limits import limited
 from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, DeviceName, GraphTarget, Link
@@ -23,6 +28,7 @@ from learned_schedulers.graphs.method_settings import Sight
 from learned_schedulers.graphs.methods import UNSUPPORTED, Budget, Proposals, make
 from learned_schedulers.graphs.methods.rules.checking import faults
 from learned_schedulers.graphs.methods.rules.keeping import KEPT, keep
+from learned_schedulers.graphs.methods.rules.repair import fits
 from learned_schedulers.graphs.models import SHIPPED
 from learned_schedulers.graphs.models.whole_graph import SHIPPED as SHIPPED_GO
 from learned_schedulers.graphs.problems.problem import Problem
@@ -33,24 +39,32 @@ from learned_schedulers.outside_methods import check_constructor, is_outside
 
 ON_DEVICES = 4
 _ANNEALING: dict[str, Any] = {"method": "annealing", "sees": "target", "hot": 0.001, "cold": 0.0001}
+_RANDOMISED = {"method": "randomised_list", "least_noise": 0.3, "most_noise": 0.3}
 ENTRIES: dict[str, dict[str, Any]] = {  # as in params.yaml and in plans/best.py
     "random_valid": {"method": "random_valid"},
     "list_scheduling": {"method": "list_scheduling"},
-    "randomised_list": {"method": "randomised_list", "least_noise": 0.3, "most_noise": 0.3},
+    "randomised_list": _RANDOMISED,
     "heft": {"method": "heft"},
+    "one_device": {"method": "one_device"},
     "annealing_on_target": _ANNEALING,
+    "search_of_ten_seconds": _ANNEALING,
     "gflownet": {"method": "gflownet", "told": "target", "sigma": 0.01, "sigma_unit": "mean_run_time"},
     "go": {"method": "go", "model": "shipped"},
     "placed_list": {"method": "repaired", "of": {"method": "list_scheduling"}},
     "placed_heft": {"method": "repaired", "of": {"method": "heft"}},
     "placed_metis": {"method": "repaired", "of": {"method": "metis"}},
+    "placed_one_device": {"method": "repaired", "of": {"method": "one_device"}},
+    "placed_randomised_list": {"method": "repaired", "of": _RANDOMISED},
     "placed_annealing": {"method": "repaired", "of": _ANNEALING},
+    "placed_search_of_ten_seconds": {"method": "decision_annealing"},
     "decision_annealing": {"method": "decision_annealing"},
 }
-_SIMULATED = "simulated"  # schedules that the target simulated for a method of another package; ours count themselves
+_EVALUATIONS = "evaluations"  # in the stats of proposals
 _WEIGHTS = {"gflownet": SHIPPED, "go": SHIPPED_GO}
-_UNLIMITED = ("list_scheduling", "heft", "randomised_list", "random_valid")
-_PLACED = ("placed_list", "placed_heft", "placed_metis")
+_UNLIMITED = ("list_scheduling", "heft", "randomised_list", "one_device", "random_valid")
+_PLACED = ("placed_list", "placed_heft", "placed_metis", "placed_randomised_list", "placed_one_device")
+_SLOW = ("annealing_on_target", "search_of_ten_seconds", "gflownet", "go")  # searches and networks
+_SLOW_PLACED = ("placed_annealing", "decision_annealing", "placed_search_of_ten_seconds", "go")
 
 
 class GraphSet(NamedTuple):
@@ -81,8 +95,8 @@ class GraphSet(NamedTuple):
     @property
     def peers(self) -> dict[str, tuple[str, ...]]:
         if self.limited:
-            return {"default": _PLACED, "all": (*_PLACED, "placed_annealing", "decision_annealing", "go")}
-        return {"default": _UNLIMITED, "all": (*_UNLIMITED, "annealing_on_target", "gflownet", "go")}
+            return {"default": _PLACED, "all": _PLACED + _SLOW_PLACED}
+        return {"default": _UNLIMITED, "all": _UNLIMITED + _SLOW}
 
     def has(self, target: str) -> bool:
         kind, _, strength = target.partition("_")
@@ -153,88 +167,110 @@ class GraphInstance:
         """Seconds of the critical path, or of all work shared evenly."""
         return self.target(target).bound
 
+    def alone(self, target: str) -> float:
+        """Seconds of all operations on one device, whether they fit its memory or not."""
+        order, placement = np.arange(len(self), dtype=np.int32), np.zeros(len(self), np.int32)
+        return float(self.target(target).seconds(order[None], placement[None])[0])
+
     def rng(self, seed: int, target: str) -> np.random.Generator:
         """The random draws of a method for this instance: the same as in the laboratory."""
         of_link = target.encode() if self.limited else b""
         return np.random.default_rng([seed, *of_link, *bytes.fromhex(self.graph_id)])
 
+    def task(self, target: str, seed: int, budget: Budget, sees: Sight) -> Task:
+        """What a method is given: the target only if it needs it."""
+        draws = self.target(target).draws if sees == "target" else ()
+        return Task(self.proxy.draws[0], draws, self.rng(seed, target), budget)
+
+    def judge(self, answer: Proposals, target: str, sees: Sight, budget: Budget) -> Verdict:
+        """The cost of the best of the schedules that count on the target, or why there is none."""
+        if wrong := list(faults(answer, self.proxy.draws[0], budget)):
+            return Verdict(None, failure=(FAILED, "; ".join(wrong)))
+        if answer.status == UNSUPPORTED:
+            return Verdict(None, failure=(REFUSED, answer.message))
+        judge = self.target(target)
+        visible = judge if sees == "target" or self.limited else self.proxy
+        schedules = keep(answer, visible, judge, 1 if self.limited else KEPT)
+        if not len(schedules.orders):
+            return Verdict(None, failure=(UNFIT, "none of its schedules fits the devices' memory"))
+        best = schedules.best
+        text = _text(schedules.orders[best], schedules.placements[best])
+        return Verdict(float(schedules.judged_seconds[best]), text, _evaluations(answer))
+
+    def cost(self, schedule: str, target: str) -> float:
+        """Seconds of a schedule on the target. Raises ValueError for what is none, or does not fit the memory."""
+        answer, judge = _proposals(schedule, len(self)), self.target(target)
+        if wrong := list(faults(answer, judge.draws[0], Budget(1))):
+            raise ValueError("; ".join(wrong))
+        if not fits(judge.draws[0], answer.orders[0], answer.placements[0]):
+            raise ValueError("the schedule does not fit the devices' memory")
+        return float(judge.seconds(answer.orders, answer.placements)[0])
+
+
+def _text(order: np.ndarray, placement: np.ndarray) -> str:
+    """A schedule as compressed text."""
+    return b64encode(zlib.compress(np.stack([order, placement]).astype("<i4").tobytes(), 9)).decode()
+
+
+def _proposals(text: str, n: int) -> Proposals:
+    """The schedule of n operations in a text. Raises ValueError for another form."""
+    try:
+        stream = zlib.decompressobj()
+        numbers = np.frombuffer(stream.decompress(b64decode(text, validate=True), 8 * n + 1), "<i4")
+        order, placement = numbers.reshape(2, 1, n).astype(np.int32)
+    except (ValueError, zlib.error) as error:
+        raise ValueError(f"this is no schedule of {n} operations ({error})") from error
+    return Proposals(order, placement)
+
+
+def _evaluations(answer: Proposals) -> int:
+    curve = answer.stats.get(_EVALUATIONS, np.zeros(0))
+    return int(curve[-1]) if len(curve) else len(answer.orders)
+
 
 class GraphEntrant(NamedTuple):
-    """A method for computation graphs."""
+    """A method for computation graphs in the process that runs it."""
 
-    name: str
+    introduction: Introduction
     settings: MethodSettings
     weights: Path | None = None
 
-    @property
-    def method(self) -> str:
-        return self.settings.method
-
-    @property
-    def keys(self) -> dict[str, Any]:
-        return self.settings.model_dump(mode="json")
-
-    @property
-    def sees(self) -> Sight:
-        return "target" if "target" in self.settings.needs | self.settings.uses else "proxy"
-
-    @property
-    def draws(self) -> bool:
-        return self.settings.draws
-
-    def weights_for(self, target: str) -> Path | None:
-        return self.weights
-
-    def attempt(self, instance: GraphInstance, target: str, seed: int) -> Callable[[Budget], Proposals]:
-        draws = instance.target(target).draws
-        resources: dict[str, object] = {} if self.weights is None else {"weights": self.weights}
-
-        def propose(budget: Budget) -> Proposals:
-            counted = CountedTarget(draws)
-            method = make(self.settings, resources | {"target": counted})
-            answer = method.propose(instance.proxy.draws[0], instance.rng(seed, target), budget)
-            if not isinstance(answer, Proposals) or not is_outside(self.method):
-                return answer
-            return replace(answer, stats=answer.stats | {_SIMULATED: np.array(counted.simulated)})
-
-        return propose
-
-    def arrays(self, answer: Proposals) -> tuple[np.ndarray, ...]:
-        return answer.orders, answer.placements
-
-    def judge(self, answer: Proposals, instance: GraphInstance, target: str, budget: Budget) -> Verdict:
-        if wrong := list(faults(answer, instance.proxy.draws[0], budget)):
-            return Verdict(None, 0, (FAILED, "; ".join(wrong)))
-        curve = answer.stats.get("evaluations", np.zeros(0))
-        evaluations = int(curve[-1]) if len(curve) else len(answer.orders)
-        evaluations = max(evaluations, int(answer.stats.get(_SIMULATED, 0)))
-        cost, failure = judged(answer, instance, instance.target(target), self.sees)
-        return Verdict(cost, evaluations, failure)
-
-
-def judged(
-    proposals: Proposals, instance: GraphInstance, target: Target, sees: Sight
-) -> tuple[float | None, tuple[Status, str] | None]:
-    """The cost of the best of the kept schedules on the target, or why there is none."""
-    if proposals.status == UNSUPPORTED:
-        return None, (REFUSED, proposals.message)
-    visible = target if sees == "target" or instance.limited else instance.proxy
-    schedules = keep(proposals, visible, target, 1 if instance.limited else KEPT)
-    if not len(schedules.orders):
-        return None, (UNFIT, "none of its schedules fits the devices' memory")
-    return float(schedules.judged_seconds[schedules.best]), None
+    def propose(self, task: Task) -> Proposals:
+        """Proposals without faults; their only statistics are the evaluations. Raises Fault, or as the method does."""
+        counted = CountedTarget(task.draws)
+        resources: dict[str, object] = {"target": counted} if task.draws else {}
+        resources |= {} if self.weights is None else {"weights": self.weights}
+        answer = make(self.settings, resources).propose(task.problem, task.rng, task.budget)
+        if wrong := list(faults(answer, task.problem, task.budget)):
+            raise Fault("; ".join(wrong))
+        evaluations = _evaluations(answer)
+        if is_outside(self.settings.method):  # ours count themselves
+            evaluations = max(evaluations, counted.simulated)
+        return replace(answer, stats={_EVALUATIONS: np.array([evaluations])})
 
 
 def entrant(name: str, /, **keys: Any) -> GraphEntrant:
     """A peer by its name, or any other method for graphs, `package:Class`, with these settings.
 
-    Raises ValueError for an unknown name or setting, for a method of another kind, and for one that needs more than
-    `compare` has.
+    The code of another package's method is imported. Raises ValueError for an unknown name or setting, for a method of
+    another kind, and for one that needs more than `compare` has.
     """
     settings = entry("graph", **(ENTRIES.get(name, {"method": name}) | keys))
     weights = _WEIGHTS.get(name)
     available = {"target"} | ({"weights"} if weights else set())
     if missing := sorted(settings.needs - available):
-        raise ValueError(f"the method {name!r} needs {', '.join(missing)}, which `compare` does not have for it")
+        raise ValueError(
+            f"the method {name!r} needs {', '.join(missing)}, and `needs` may name {', '.join(sorted(available))} alone"
+        )
     check_constructor(settings.method, available & (settings.needs | settings.uses))
-    return GraphEntrant(name, settings, weights)
+    package, source = package_of(settings.method)
+    introduction = Introduction(
+        name=name,
+        settings=settings.model_dump(mode="json"),
+        needs=frozenset(available & (settings.needs | settings.uses)),
+        draws=settings.draws,
+        package=package,
+        source=source,
+        weights="" if weights is None else hashlib.sha256(weights.read_bytes()).hexdigest(),
+    )
+    return GraphEntrant(introduction, settings, weights)

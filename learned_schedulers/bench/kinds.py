@@ -1,15 +1,12 @@
-"""What the comparison knows of an instance and of a method that enters; `graphs.py` has both for graphs."""
+"""What the comparison knows of an instance; `graphs.py` has those of graphs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
-import numpy as np
-
+from learned_schedulers.bench.tasks import Task
 from learned_schedulers.graphs.method_settings import Sight
-from learned_schedulers.graphs.methods import Budget
+from learned_schedulers.graphs.methods import Budget, Proposals
 
 Status = Literal["unsupported", "no schedule fits", "failed"]
 REFUSED: Status = "unsupported"  # by the method, which says why
@@ -48,51 +45,27 @@ class Instance(Protocol):
         """No answer costs less on the target."""
         ...
 
+    def alone(self, target: str) -> float:
+        """What all operations on one device cost: so does an instance that a method has no answer to."""
+        ...
+
+    def task(self, target: str, seed: int, budget: Budget, sees: Sight) -> Task:
+        """What a method is given, with the same random draws at every call."""
+        ...
+
+    def judge(self, answer: Proposals, target: str, sees: Sight, budget: Budget) -> Verdict:
+        """The cost of an answer, or why it has none."""
+        ...
+
+    def cost(self, schedule: str, target: str) -> float:
+        """The cost of a schedule that was written as text. Raises ValueError for what is none."""
+        ...
+
 
 class Verdict(NamedTuple):
     """What the judge says of an answer."""
 
     cost: float | None
+    schedule: str | None = None  # the one that counts, as text, from which the judge computes the cost again
     evaluations: int = 0  # that it took, as far as the method says; else answers that it proposed
     failure: tuple[Status, str] | None = None  # with the message
-
-
-class Entrant(Protocol):
-    """A method of the comparison."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def method(self) -> str:
-        """Its name in the registry, or its reference."""
-        ...
-
-    @property
-    def keys(self) -> dict[str, Any]:
-        """Its settings."""
-        ...
-
-    @property
-    def sees(self) -> Sight: ...
-
-    @property
-    def draws(self) -> bool:
-        """Whether its answers differ by seed."""
-        ...
-
-    def weights_for(self, target: str) -> Path | None:
-        """The file of its network."""
-        ...
-
-    def attempt(self, instance: Any, target: str, seed: int) -> Callable[[Budget], Any]:
-        """The method for an instance; a call makes it anew, so that every call has the same random draws."""
-        ...
-
-    def arrays(self, answer: Any) -> tuple[np.ndarray, ...]:
-        """What tells answers apart."""
-        ...
-
-    def judge(self, answer: Any, instance: Any, target: str, budget: Budget) -> Verdict:
-        """The cost of an answer, which may be of any type, or why it has none."""
-        ...

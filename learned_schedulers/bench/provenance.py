@@ -29,9 +29,8 @@ class Provenance(Section):
     method_source: str  # SHA-256 of the file of its class; empty for schedules that were computed elsewhere
 
 
-def provenance(method: str | None) -> Provenance:
-    """Of a result that this process computes. method: its name; None: the schedules come from elsewhere."""
-    package, source = ("elsewhere", "") if method is None else _of_method(method)
+def provenance(package: str, source: str) -> Provenance:
+    """Of a result that this process judges. package, source: of the method."""
     return Provenance(
         library=_version(LIBRARY),
         sources=sources(),
@@ -62,7 +61,8 @@ def processor() -> str:
     return names[0] if names else platform.processor() or platform.machine()
 
 
-def _of_method(name: str) -> tuple[str, str]:
+def package_of(name: str) -> tuple[str, str]:
+    """Package with version, and SHA-256 of the source, of a method, which is imported."""
     if not outside_methods.is_outside(name):
         return f"{LIBRARY} {_version(LIBRARY)}", sources()
     method = outside_methods.load(name)

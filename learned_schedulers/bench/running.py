@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count, product
+from queue import SimpleQueue
+from threading import Lock
+from typing import Any, Protocol
 
 import numpy as np
 
 from learned_schedulers.bench.budgets import Limit, spend
-from learned_schedulers.bench.kinds import FAILED, Entrant, Instance, Status
-from learned_schedulers.graphs.methods import Budget
+from learned_schedulers.bench.kinds import FAILED, Instance, Status
+from learned_schedulers.bench.tasks import Fault, Task
+from learned_schedulers.graphs.method_settings import Sight
+from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.outside_methods import described
 from learned_schedulers.section import Section
 
 _WARMED = Budget(1, 1)
+
+
+class Method(Protocol):
+    """A method, in this process or in one of its own."""
+
+    def propose(self, task: Task) -> Proposals:
+        """Raises Fault, or whatever the method raises."""
+        ...
 
 
 class Failure(Section):
@@ -31,6 +45,7 @@ class Run(Section):
 
     seeds: list[int]
     costs: list[list[float | None]]  # (S, G) seconds of the best schedule on the target; none: no schedule
+    schedules: list[list[str | None]]  # (S, G) that schedule
     seconds: list[list[float]]  # (S, G) wall time of the method
     evaluations: list[list[int]]  # (S, G) simulated schedules, as far as the method says; else those that it proposed
     failures: list[Failure] = []
@@ -41,12 +56,13 @@ class Run(Section):
         return np.array([[np.nan if cost is None else cost for cost in row] for row in self.costs], float)
 
 
-class Result(NamedTuple):
+class Result(Section):
     """One graph, with one seed."""
 
-    cost: float | None
-    seconds: float
-    evaluations: int
+    cost: float | None = None
+    schedule: str | None = None
+    seconds: float = 0.0
+    evaluations: int = 0
     failure: tuple[Status, str] | None = None  # with the message
 
 
@@ -54,6 +70,22 @@ class Source(Protocol):
     """Where answers to an instance come from."""
 
     def __call__(self, instance: Any, target: str, seed: int) -> Result: ...
+
+
+class Store(Protocol):
+    """Results of a run that was stopped."""
+
+    def of(self, instance: Instance, seed: int) -> Result | None: ...
+
+    def add(self, instance: Instance, seed: int, result: Result) -> None: ...
+
+
+class _Nothing:
+    def of(self, instance: Instance, seed: int) -> Result | None:
+        return None
+
+    def add(self, instance: Instance, seed: int, result: Result) -> None:
+        pass
 
 
 Progress = Callable[[int, int], None]  # number of the instance that comes next, from 1 on, and of how many
@@ -64,7 +96,7 @@ def silent(number: int, total: int) -> None:
 
 
 def on_stderr(name: str) -> Progress:
-    """Say on one line which instance a method is at: one that hangs does so there."""
+    """Say on one line which instance a method is at."""
 
     def show(number: int, total: int) -> None:
         print(f"\r{name}: {number} of {total}", end="\n" if number == total else "", file=sys.stderr, flush=True)
@@ -73,47 +105,77 @@ def on_stderr(name: str) -> Progress:
 
 
 def run(
-    source: Source, instances: Sequence[Instance], target: str, seeds: Sequence[int], progress: Progress = silent
+    sources: Collection[Source],
+    instances: Sequence[Instance],
+    target: str,
+    seeds: Sequence[int],
+    progress: Progress = silent,
+    store: Store | None = None,
 ) -> Run:
-    """The results of a source on all instances, each of which is announced, and counts once for each seed."""
-    results: list[list[Result]] = []
-    for row, seed in enumerate(seeds):
-        results.append([])
-        for column, each in enumerate(instances, 1):
-            progress(row * len(instances) + column, len(seeds) * len(instances))
-            results[-1].append(source(each, target, seed))
+    """The results of a method on all instances, with each seed.
+
+    sources: of the same answers, as many as work at the same time; store: of results that are there already.
+    """
+    idle: SimpleQueue[Source] = SimpleQueue()
+    for source in sources:
+        idle.put(source)
+    pairs, numbers, store = list(product(seeds, instances)), count(1), store or _Nothing()
+    announcing = Lock()
+
+    def result(pair: tuple[int, Instance]) -> Result:
+        seed, instance = pair
+        with announcing:
+            progress(next(numbers), len(pairs))
+        if (stored := store.of(instance, seed)) is not None:
+            return stored
+        source = idle.get()
+        try:
+            answer = source(instance, target, seed)
+        finally:
+            idle.put(source)
+        store.add(instance, seed, answer)
+        return answer
+
+    pool = ThreadPoolExecutor(len(sources))
+    try:
+        results = list(pool.map(result, pairs))
+    finally:  # who interrupts it does not wait: the caller ends the processes
+        pool.shutdown(wait=False, cancel_futures=True)
+    rows = [results[start : start + len(instances)] for start in range(0, len(pairs), len(instances))]
     return Run(
         seeds=list(seeds),
-        costs=[[result.cost for result in row] for row in results],
-        seconds=[[round(result.seconds, 6) for result in row] for row in results],
-        evaluations=[[result.evaluations for result in row] for row in results],
+        costs=[[each.cost for each in row] for row in rows],
+        schedules=[[each.schedule for each in row] for row in rows],
+        seconds=[[each.seconds for each in row] for row in rows],
+        evaluations=[[each.evaluations for each in row] for row in rows],
         failures=[
-            Failure(graph_id=instance.graph_id, seed=seed, status=result.failure[0], message=result.failure[1])
-            for seed, row in zip(seeds, results, strict=True)
-            for instance, result in zip(instances, row, strict=True)
-            if result.failure is not None
+            Failure(graph_id=instance.graph_id, seed=seed, status=each.failure[0], message=each.failure[1])
+            for (seed, instance), each in zip(pairs, results, strict=True)
+            if each.failure is not None
         ],
     )
 
 
-def of_method(entrant: Entrant, limit: Limit) -> Source:
+def of_method(method: Method, limit: Limit, sees: Sight) -> Source:
     """Answers of a method within the limit. An error of the method on one instance is the result of that instance."""
 
     def result(instance: Instance, target: str, seed: int) -> Result:
         try:
-            spent = spend(entrant.attempt(instance, target, seed), limit, entrant.arrays)
-        except Exception as error:  # whatever a stranger's code raises
-            return Result(None, 0.0, 0, (FAILED, described(error)))
-        verdict = entrant.judge(spent.answer, instance, target, spent.budget)
-        return Result(verdict.cost, spent.seconds, verdict.evaluations, verdict.failure)
+            spent = spend(lambda budget: method.propose(instance.task(target, seed, budget, sees)), limit)
+        except Fault as fault:
+            return Result(failure=(FAILED, str(fault)))
+        except Exception as error:  # whatever a method raises
+            return Result(failure=(FAILED, described(error)))
+        verdict = instance.judge(spent.answer, target, sees, spent.budget)
+        return Result(**verdict._asdict(), seconds=round(spent.seconds, 6))
 
     return result
 
 
-def warm_up(entrant: Entrant, instances: Sequence[Instance], target: str) -> None:
+def warm_up(method: Method, instances: Sequence[Instance], target: str, sees: Sight) -> None:
     """Call the method once on the smallest instance, so that what is compiled or loaded at first is not timed."""
     try:
-        entrant.attempt(min(instances, key=len), target, 0)(_WARMED)
+        method.propose(min(instances, key=len).task(target, 0, _WARMED, sees))
     except Exception:  # the run reports it
         return
 
@@ -122,8 +184,3 @@ def over_runs(run: Run, limit: Limit) -> int:
     """Instances and seeds at which the method spent more than the limit."""
     spent: Iterable[Iterable[float]] = run.evaluations if limit.unit == "evaluations" else run.seconds
     return sum(amount > limit.amount for row in spent for amount in row)
-
-
-def seeds_of(entrant: Entrant, seeds: Sequence[int]) -> list[int]:
-    """A method without random draws has one seed."""
-    return list(seeds if entrant.draws else seeds[:1])

@@ -1,4 +1,4 @@
-"""Runs of peers in a folder, each by what it follows from, so that a second comparison takes seconds."""
+"""Results in a folder, each by what it follows from: peers are there already, and a stopped comparison goes on."""
 
 from __future__ import annotations
 
@@ -6,79 +6,71 @@ import datetime as dates
 import hashlib
 import json
 from pathlib import Path
-from typing import NamedTuple
+from threading import Lock
 
 from pydantic import ValidationError
 
-from learned_schedulers import outside_methods
 from learned_schedulers.bench.budgets import Limit
 from learned_schedulers.bench.instances import digest
-from learned_schedulers.bench.kinds import Entrant, Instance
+from learned_schedulers.bench.kinds import Instance
 from learned_schedulers.bench.provenance import PACKAGES, processor, provenance
-from learned_schedulers.bench.running import Progress, Run, of_method, run, seeds_of, silent, warm_up
-from learned_schedulers.files import replacing
+from learned_schedulers.bench.running import Result
+from learned_schedulers.bench.tasks import Introduction
 from learned_schedulers.section import Section
 
 
-class Stored(Section):
-    """Content of a file."""
+class _Line(Section):
+    """A line of a file."""
 
-    date: dates.date  # of the run
-    run: Run
-
-
-class Timed(NamedTuple):
-    """A run, and when it was."""
-
-    run: Run
-    earlier: dates.date | None  # it is a stored one; None: it has just been made
+    graph_id: str
+    seed: int
+    date: dates.date
+    result: Result
 
 
-def run_of(
-    entrant: Entrant,
-    instances: tuple[Instance, ...],
-    target: str,
-    limit: Limit,
-    seeds: list[int],
-    folder: Path | None = None,
-    progress: Progress = silent,
-) -> Timed:
-    """The run of a method: the stored one if there is one of the same content, else a new one, which is stored.
+class Stored:
+    """The results of a method on instances, in a file to which each new one is added."""
 
-    folder: None: nothing is read or written. Nor is it for a method of another package, whose sources are not known to
-    be the same. A stored file that is damaged is made anew.
-    """
-    of_method_seeds = seeds_of(entrant, seeds)
-    if outside_methods.is_outside(entrant.method):
-        folder = None
-    path = None if folder is None else folder / f"{_key(entrant, instances, target, limit, of_method_seeds)}.json"
-    if path is not None and path.is_file():
-        try:
-            stored = Stored.model_validate_json(path.read_text())
-            return Timed(stored.run, stored.date)
-        except (ValidationError, UnicodeDecodeError):
-            pass
-    warm_up(entrant, instances, target)
-    result = run(of_method(entrant, limit), instances, target, of_method_seeds, progress)
-    if path is not None:
-        with replacing(path) as temporary:
-            temporary.write_text(Stored(date=dates.datetime.now(dates.UTC).date(), run=result).model_dump_json())
-    return Timed(result, None)
+    def __init__(
+        self, folder: Path, method: Introduction, instances: tuple[Instance, ...], target: str, limit: Limit
+    ) -> None:
+        self.path = folder / f"{_key(method, instances, target, limit)}.jsonl"
+        self.earlier: dates.date | None = None  # the day of the first of the results that were there
+        self._target, self._results, self._lock = target, dict[tuple[str, int], Result](), Lock()
+        by_id = {instance.graph_id: instance for instance in instances}
+        for text in self.path.read_bytes().splitlines() if self.path.is_file() else ():
+            try:
+                line = _Line.model_validate_json(text)
+                result = line.result
+                if result.schedule is not None:  # other processes can write the file; the judge believes schedules only
+                    cost = by_id[line.graph_id].cost(result.schedule, target)
+                    result = result.model_copy(update={"cost": cost})
+            except (ValidationError, ValueError, KeyError):
+                continue  # it was damaged, or cut when the comparison was stopped
+            self._results[line.graph_id, line.seed] = result
+            self.earlier = min(line.date, self.earlier or line.date)
+
+    def of(self, instance: Instance, seed: int) -> Result | None:
+        return self._results.get((instance.graph_id, seed))
+
+    def add(self, instance: Instance, seed: int, result: Result) -> None:
+        today = dates.datetime.now(dates.UTC).date()
+        line = _Line(graph_id=instance.graph_id, seed=seed, date=today, result=result)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self._lock, self.path.open("a") as file:
+            file.write(f"\n{line.model_dump_json()}")  # behind a line that was cut, too
 
 
-def _key(entrant: Entrant, instances: tuple[Instance, ...], target: str, limit: Limit, seeds: list[int]) -> str:
-    """A digest of all that a run follows from: also of the sources, the packages and the processor."""
-    made_by = provenance(entrant.method)  # of ours: `sources` are those of the method, too
-    weights = entrant.weights_for(target)
+def _key(method: Introduction, instances: tuple[Instance, ...], target: str, limit: Limit) -> str:
+    """A digest of all that results follow from: also of the sources, the packages and the processor."""
+    judged_by = provenance(method.package, method.source)
     content = {
         "instances": digest(instances),
         "target": target,
-        "settings": entrant.keys,
-        "weights": "" if weights is None else hashlib.sha256(weights.read_bytes()).hexdigest(),
+        "method": method.model_dump(mode="json"),
         "limit": str(limit),
-        "seeds": seeds,
-        "sources": made_by.sources,
-        "packages": [made_by.python, *(made_by.packages[name] for name in PACKAGES)],
+        "sources": judged_by.sources,
+        "packages": [judged_by.python, *(judged_by.packages[name] for name in PACKAGES)],
         "processor": processor(),
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]

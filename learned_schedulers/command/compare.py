@@ -10,16 +10,18 @@ from typing import Annotated
 import typer
 
 from learned_schedulers.bench import comparison, results
+from learned_schedulers.bench.apart import Allowance
 from learned_schedulers.bench.budgets import Limit
 from learned_schedulers.bench.elsewhere import of_schedules, read_schedules, write_instances
-from learned_schedulers.bench.graphs import GraphInstance, entrant
 from learned_schedulers.bench.instances import SETS, check_target, instances
-from learned_schedulers.bench.peers import baseline, peers
-from learned_schedulers.bench.running import on_stderr, run
-from learned_schedulers.bench.stored import run_of
+from learned_schedulers.bench.peers import LIMITS, baseline, peers
+from learned_schedulers.bench.running import run
+from learned_schedulers.bench.stored import Stored
+from learned_schedulers.bench.tasks import Introduction
 from learned_schedulers.command.explained import explained
 from learned_schedulers.command.settings import settings_of
 from learned_schedulers.files import check_writable, replacing
+from learned_schedulers.outside_methods import is_outside
 
 _TARGET = "pcie"  # where none is named
 _PEERS = "All: " + "; of placement sets ".join(dict.fromkeys(", ".join(each.peers["all"]) for each in SETS.values()))
@@ -79,6 +81,11 @@ def main(
             "~/.cache."
         ),
     ] = None,
+    jobs: Annotated[int, typer.Option(min=1, max=256, help="Processes of a method that work at the same time.")] = 1,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="Seconds after which a call of a method is ended, and its process with it.")
+    ] = 600.0,
+    memory: Annotated[float, typer.Option(min=0.1, help="GB that a process of a method may take.")] = 8.0,
     instances_out: Annotated[
         Path | None, typer.Option(help="Folder to write: the set's graphs as JSON, for programs in any language.")
     ] = None,
@@ -128,23 +135,34 @@ def main(
         for path in filter(None, (out, picture)):
             check_writable(path)
         limit = Limit.read(budget or f"evaluations={SETS[of_set].evaluations}")
-        sys.path.insert(0, os.getcwd())
+        allowance = Allowance(timeout, int(memory * 1e9))
         numbers, folder = list(range(seeds)), cache or _cache_folder()
         if schedules is not None:
-            contestant = _of_schedules(schedules, every, target)
+            name, proposals = read_schedules(schedules, every)
+            entered, entered_limit = Introduction(name=name, needs=frozenset({"target"}), package="elsewhere"), None
         else:
-            entered = entrant(str(method), **settings_of(setting or []))
-            contestant = results.of_entrant(entered, of_set, target, limit, numbers, folder)
+            entered, entered_limit = results.introduced(str(method), settings_of(setting or []), allowance), limit
+        if entered.unconfined:
+            print(f"the method's process may start others and use the network: {entered.unconfined}", file=sys.stderr)
         print(_head(of_set, target, len(every), limit), flush=True)
         lines = []
         for peer in peers(beside, of_set):
-            if peer.name != contestant.name:
-                of_peer, earlier = run_of(peer, every, target, limit, numbers, folder, on_stderr(peer.name))
-                line = comparison.line(peer.name, of_set, target, limit, of_peer, peer.sees)
-                lines.append(line._replace(earlier=earlier))
-        entered_run = contestant.run()
-        line = comparison.line(contestant.name, of_set, target, contestant.limit, entered_run, contestant.sees)
-        lines = comparison.beside(lines, line, of_set)
+            if peer.name != entered.name:
+                of_peer = LIMITS.get(peer.name, limit)
+                store = Stored(folder, peer, every, target, of_peer)
+                result = results.run_of(peer, of_set, target, of_peer, numbers, allowance, jobs, store)
+                line = comparison.line(peer.name, of_set, target, of_peer, result, peer.sees)
+                lines.append(line._replace(earlier=store.earlier))
+        if entered_limit is None:
+            result, differing = run([of_schedules(proposals)], every, target, [0]), list[str]()
+        else:
+            store = Stored(folder, entered, every, target, limit)
+            result = results.run_of(entered, of_set, target, limit, numbers, allowance, jobs, store)
+            differing = results.differing(entered, of_set, target, limit, result, allowance, jobs)
+            if is_outside(entered.name):
+                store.path.unlink(missing_ok=True)  # its other files may change until it is compared again
+        line = comparison.line(entered.name, of_set, target, entered_limit, result, entered.sees)
+        lines = comparison.beside(lines, line, of_set, target)
         print(comparison.table(lines))
         for text in (comparison.notes(lines, SETS[of_set].peers["all"]), comparison.failures_text(line)):
             if text:
@@ -154,19 +172,12 @@ def main(
             with replacing(picture, follow=True) as temporary:
                 temporary.write_bytes(content)
             print(f"picture: {picture}")
-        hand_in = results.hand_in(of_set, target, contestant, entered_run)
+        hand_in = results.hand_in(of_set, target, entered, entered_limit, result, differing)
+        for reason in results.not_for_leaderboard(hand_in):
+            print(f"not for the leaderboard: {reason}")
         if out is not None:
             results.write(hand_in, out)
             print(f"result to hand in: {out}")
-            for reason in results.not_for_leaderboard(of_set, target, contestant, entered_run):
-                print(f"not for the leaderboard: {reason}")
-
-
-def _of_schedules(path: Path, every: tuple[GraphInstance, ...], target: str) -> results.Contestant:
-    """Schedules that were computed elsewhere."""
-    name, proposals = read_schedules(path, every)
-    source = of_schedules(proposals)
-    return results.Contestant(name, None, {}, "target", False, None, lambda: run(source, every, target, [0]))
 
 
 def _head(of_set: str, target: str, count: int, limit: Limit) -> str:

@@ -30,8 +30,9 @@ VERBS = (
     "project",
     "compare",
     "conform",
+    "leaderboard",
 )  # files of this folder, as --help lists them
-_OF_GRAPHS = ("graph", "run", "split", "compare", "conform")  # verbs that need the whole extra of this name
+_OF_GRAPHS = ("graph", "run", "split", "compare", "conform", "leaderboard")  # they need the whole extra `graphs`
 # Packages that the light installation lacks -> the extra of pyproject.toml that has them, and what they are used with.
 _EXTRAS = {
     "torch": "learn",

@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from learned_schedulers.bench.confinement import confine
 from learned_schedulers.conformance.confined import STARTING, Outcome
 from learned_schedulers.conformance.failures import Failure, Raised, failures_of
 from learned_schedulers.conformance.subjects import subject
@@ -18,6 +19,8 @@ def main(name: str, settings: str, checks: list[str]) -> None:
     """Write a line for each check; what the method itself prints goes to stderr."""
     lines = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
+    if unconfined := confine():
+        print(f"the method's process may start others and use the network: {unconfined}", file=sys.stderr)
     of_name = subject(name, json.loads(settings))
     print(STARTING, file=lines, flush=True)
     printed: set[str] = set()

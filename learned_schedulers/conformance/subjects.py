@@ -47,7 +47,7 @@ def subject(name: str, keys: dict[str, Any]) -> Subject:
 def _check(name: str, settings: Any, available: frozenset[str]) -> None:
     if missing := sorted(settings.needs - available):
         raise ValueError(
-            f"{name}: it needs {', '.join(missing)}, which `conform` does not have; let it load its own files, by "
-            "paths in its Settings"
+            f"{name}: it needs {', '.join(missing)}, and `needs` may name {', '.join(sorted(available))} alone; let it "
+            "load its own files, by paths in its Settings"
         )
     outside_methods.check_constructor(name, available & (settings.needs | settings.uses))

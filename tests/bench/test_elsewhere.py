@@ -49,7 +49,7 @@ def test_costs_are_those_that_the_files_say(target: str, tmp_path: Path) -> None
     path = tmp_path / "schedules.json"
     path.write_text(json.dumps({"name": "drawn", "schedules": schedules}))
     name, proposals = read_schedules(path, SMALL)
-    result = run(of_schedules(proposals), SMALL, target, [0])
+    result = run([of_schedules(proposals)], SMALL, target, [0])
     assert name == "drawn" and result.costs[0] == pytest.approx(expected, rel=1e-12) and not result.failures
 
 
@@ -61,7 +61,7 @@ def test_the_memory_of_a_placement_set_is_written_and_counts(tmp_path: Path) -> 
     path = tmp_path / "schedules.json"
     row = {"order": list(range(n)), "placement": [0] * n}
     path.write_text(json.dumps({"name": "one device", "schedules": {graph["graph_id"]: [row]}}))
-    result = run(of_schedules(read_schedules(path, PLACED)[1]), PLACED, "pcie", [0])
+    result = run([of_schedules(read_schedules(path, PLACED)[1])], PLACED, "pcie", [0])
     assert result.costs == [[None]] and result.failures[0].status == "no schedule fits"
 
 
@@ -88,7 +88,7 @@ def schedule_file(path: Path, **changes: Any) -> Path:
 )
 def test_a_wrong_schedule_is_the_result_of_its_graph(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
     _, proposals = read_schedules(schedule_file(tmp_path / "mine.json", **changes), SMALL)
-    result = run(of_schedules(proposals), SMALL, "pcie", [0])
+    result = run([of_schedules(proposals)], SMALL, "pcie", [0])
     assert result.costs == [[None] * len(SMALL)] and result.failures[0].status == "failed"
     with pytest.raises(AssertionError, match=message):
         raise AssertionError(result.failures[0].message)
@@ -132,4 +132,4 @@ def test_damaged_files_are_read_or_refused(tmp_path: Path) -> None:
             except ValueError as error:
                 assert "mine.json: " in str(error)
             else:
-                run(of_schedules(proposals), SMALL[:1], "pcie", [0])
+                run([of_schedules(proposals)], SMALL[:1], "pcie", [0])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import random
+import zlib
+from base64 import b64encode
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -15,33 +16,20 @@ import pytest
 from learned_schedulers.bench import results
 from learned_schedulers.bench.budgets import Limit
 from learned_schedulers.bench.graphs import entrant
-from learned_schedulers.bench.instances import digest, instances
-from learned_schedulers.bench.provenance import provenance
-from learned_schedulers.bench.results import HandIn, read, standing, write
+from learned_schedulers.bench.instances import instances
+from learned_schedulers.bench.results import HandIn, hand_in, read, write
 from learned_schedulers.bench.running import of_method, run
 from tests import damaged
 
+BOMB = b64encode(zlib.compress(bytes(10**7))).decode()
 SET, TARGET, LIMIT = "unseen_synthetic", "bandwidth", Limit("evaluations", 1000)
 
 
 @cache
 def result() -> HandIn:
-    every = instances(SET)
-    of_heft = run(of_method(entrant("heft"), LIMIT), every, TARGET, [0])
-    return HandIn(
-        set=SET,
-        target=TARGET,
-        instances=digest(every),
-        graph_ids=[instance.graph_id for instance in every],
-        method="heft",
-        settings={},
-        sees="target",
-        budget=str(LIMIT),
-        date=datetime.date(2026, 11, 27),
-        stands=standing(SET, TARGET, of_heft),
-        provenance=provenance("heft"),
-        run=of_heft,
-    )
+    method = entrant("heft")
+    source = of_method(method, LIMIT, "target")
+    return hand_in(SET, TARGET, method.introduction, LIMIT, run([source], instances(SET), TARGET, [0]), [])
 
 
 def test_it_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -64,8 +52,13 @@ def cheaper(content: dict[str, Any]) -> None:
     content["run"]["costs"][0][7] /= 100
 
 
-def better(content: dict[str, Any]) -> None:
-    content["stands"]["value"] *= 0.99
+def another(content: dict[str, Any]) -> None:
+    schedules = content["run"]["schedules"][0]
+    schedules[3] = schedules[4]
+
+
+def without(content: dict[str, Any]) -> None:
+    content["run"]["schedules"][0][7] = None
 
 
 @pytest.mark.parametrize(
@@ -79,15 +72,17 @@ def better(content: dict[str, Any]) -> None:
         (set_in("method", "<script>"), "method: String should match pattern"),
         (set_in("form", "result 2"), "form: Input should be"),
         (set_in("more", 1), "more: unknown key"),
-        (
-            cheaper,
-            "takes .* s with seed 0, and no schedule takes less than .* the costs are not those of the judge",
-        ),
-        (better, "its `stands` says .*, and from its costs follows"),
-        (lambda content: content["run"]["costs"][0].pop(), "must have 50 numbers for each of 1 to 100 seeds"),
-        (lambda content: content["run"]["seeds"].append(1), "must have 50 numbers"),
-        (lambda content: content["run"]["costs"][0].__setitem__(0, float("inf")), "infinite|finite"),
-        (lambda content: content["run"]["costs"][0].__setitem__(0, None), "from its costs follows"),
+        (cheaper, "with seed 0: its cost is .* s, and its schedule takes"),
+        (another, "with seed 0: "),
+        (without, "a cost without a schedule"),
+        (lambda content: content["run"]["schedules"][0].__setitem__(0, BOMB), "this is no schedule of 50 operations"),
+        (lambda content: content["run"]["evaluations"][0].__setitem__(0, 1001), "more than evaluations=1000 on 1"),
+        (set_in("draws", True), "1 seeds; a method that draws at random has 5"),
+        (set_in("differing", ["0"]), "a second run with the same seed differs"),
+        (lambda content: content["run"]["costs"][0].pop(), "must have 50 entries for 1 to 100 seeds"),
+        (lambda content: content["run"]["seeds"].append(1), "must have 50 entries"),
+        (lambda content: content["run"]["costs"][0].__setitem__(0, float("inf")), "finite|its cost is inf"),
+        (lambda content: content["run"]["costs"][0].__setitem__(0, None), "without a cost"),
         (lambda content: content.pop("provenance"), "provenance: Field required"),
     ],
 )
@@ -99,7 +94,7 @@ def test_what_is_wrong_is_named(change: Callable[[dict[str, Any]], object], mess
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(result(), tmp_path / "heft.json")
     monkeypatch.setattr(results, "_LARGEST", 1000)
-    with pytest.raises(ValueError, match=r"heft\.json: .* bytes; a result has at most 1000"):
+    with pytest.raises(ValueError, match=r"heft\.json: .* bytes; it must have less than 1000"):
         read(tmp_path / "heft.json")
 
 

@@ -27,6 +27,7 @@ EXAMPLES = {  # what an example prints, and leaves in the folder beside what its
     "compare": ("> heft", None),
     "conform": ("all checks passed", None),
     "explain": ("page: blocks.html", "blocks.html"),
+    "leaderboard": ("accepted  heft.json: heft on adversarial_small", "heft.json"),
     "graph": ("<- chosen", "chart.png"),
     "order": ("3 blocks, 1 changed", "g.o"),
     "project": ("optimal", None),

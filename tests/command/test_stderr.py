@@ -27,6 +27,7 @@ WORDS = {
     "project": ["j.txt"],
     "compare": ["--set", "placement_unseen", "--instances-out", "graphs"],
     "conform": ["bare:Method"],
+    "leaderboard": ["heft.json"],
 }
 METHOD = """
 import numpy as np

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from learned_schedulers.bench.results import HandIn, over_bound, read
+from learned_schedulers.bench.results import HandIn, over_bound, read, standing
 from pipeline.lab import tables
 from pipeline.lab.stages import options
 from pipeline.leaderboard.tables import HAND_INS
@@ -39,11 +39,13 @@ def row_of(path: Path) -> dict[str, Any]:
 
 
 def _columns(result: HandIn) -> dict[str, Any]:
+    stands = standing(result.set, result.target, result.run)
     bound = over_bound(result.set, result.target, result.run)
     made_by = result.provenance
     return {
         **{name: getattr(result, name) for name in ("set", "target", "method", "sees", "budget")},
-        **{name: getattr(result.stands, name) for name in ("value", "low", "high", "graphs")},
+        **stands.model_dump(),
+        "graphs": int((~np.isnan(result.run.array)).any(0).sum()),
         "settings": json.dumps(result.settings, sort_keys=True),
         "over_bound": np.nan if bound is None else bound.value,
         "members": len(result.graph_ids),
