@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
+import traceback
+
+import numpy as np
 
 from learned_schedulers.bench.confinement import confine
 from learned_schedulers.bench.graphs import entrant
@@ -29,6 +32,7 @@ def main(name: str, settings: str, memory: str) -> None:
     introduction = entered.introduction.model_copy(update={"unconfined": unconfined})
     answers.write(Answer(introduction=introduction).as_message())
     answers.flush()
+    printed: set[str] = set()
     while content := read_header(tasks):
         number, task = Task.read(content)
         try:
@@ -38,11 +42,14 @@ def main(name: str, settings: str, memory: str) -> None:
                 status=proposals.status,
                 message=proposals.message[:_LONGEST],
                 count=0 if proposals.status == UNSUPPORTED else len(proposals.orders),
-                evaluations=int(proposals.stats["evaluations"][-1]),
+                stats={key: np.asarray(values).tolist() for key, values in proposals.stats.items()},
             ).as_message(None if proposals.status == UNSUPPORTED else proposals)
         except Exception as error:  # whatever a stranger's code raises
             text = str(error) if isinstance(error, Fault) else described(error)
-            answer = Answer(number=number, fault=text[:_LONGEST]).as_message()
+            if text not in printed and not isinstance(error, Fault):
+                printed.add(text)
+                traceback.print_exception(error)
+            answer = Answer(number=number, fault=" ".join(text.split())[:_LONGEST]).as_message()
         answers.write(answer)
         answers.flush()
 

@@ -95,7 +95,7 @@ class Apart:
         if answer.introduction is None:
             self._end()
             raise ValueError(printable(answer.fault))
-        return answer.introduction
+        return answer.introduction.model_copy(update={"name": self._command[3]})
 
     def _exchange(self, request: bytes, received: Received, seconds: float) -> tuple[Answer, Proposals]:
         """Send the request, and receive an answer. The process is ended if it gives none in time."""

@@ -12,15 +12,17 @@ from typing import Annotated, Any, BinaryIO, NamedTuple
 import numpy as np
 from pydantic import Field
 
+from learned_schedulers.files import printable
 from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.method_settings import Sight
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
 from learned_schedulers.section import Section
 
-_HEADER = 1 << 16  # bytes of JSON in an answer
+_HEADER = 1 << 20  # bytes of JSON in an answer
 _LENGTHS = 16  # bytes of both lengths
 _INT32 = 4  # bytes
+SIMULATED = "simulated"  # in the stats: schedules that the target simulated for a method of another package
 
 
 class Fault(Exception):
@@ -102,7 +104,7 @@ class Answer(Section):
     status: str = ""
     message: str = ""
     count: Annotated[int, Field(ge=0)] = 0
-    evaluations: Annotated[int, Field(ge=0, le=2**53)] = 0
+    stats: dict[str, Any] = {}  # numbers, and lists of numbers
 
     def as_message(self, proposals: Proposals | None = None) -> bytes:
         """proposals: without faults."""
@@ -144,8 +146,8 @@ class Received:
         answer = Answer.model_validate_json(bytes(self._bytes[_LENGTHS : _LENGTHS + header]))
         numbers = np.frombuffer(bytes(self._bytes[_LENGTHS + header :]), "<i4")
         orders, placements = numbers.reshape(2, answer.count, self._n).astype(np.int32)
-        spent = {"evaluations": np.array([answer.evaluations])}
-        return answer, Proposals(orders, placements, answer.status, answer.message, spent)
+        stats = {name: np.array(values) for name, values in answer.stats.items()}
+        return answer, Proposals(orders, placements, answer.status, printable(answer.message), stats)
 
     @property
     def _lengths(self) -> tuple[int, int]:

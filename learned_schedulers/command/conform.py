@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, NamedTuple
 
+import numpy as np
 import typer
 
+from learned_schedulers import outside_methods
+from learned_schedulers.bench.apart import Allowance, Apart
+from learned_schedulers.bench.tasks import Task
 from learned_schedulers.command.explained import explained
 from learned_schedulers.command.settings import settings_of
-from learned_schedulers.conformance.confined import outcomes
-from learned_schedulers.conformance.subjects import names_of, subject
+from learned_schedulers.conformance.failures import Failure, failures_of
+from learned_schedulers.conformance.graphs import CHECKS, Candidate
+from learned_schedulers.graphs.devices.targets import Target
+from learned_schedulers.graphs.methods import Budget, Proposals
+from learned_schedulers.graphs.problems.problem import Problem
 
+_BUDGET = Budget(proposals=150, evaluations=150)  # on each graph
 _SHOWN = 5  # failures of a check
 
 
@@ -28,14 +37,15 @@ def main(
     setting: Annotated[
         list[str] | None, typer.Option(help='Setting of the method, like width=2 or kind="wide". Repeatable.')
     ] = None,
-    seconds: Annotated[float, typer.Option(min=0.1, help="Time that one check may take.")] = 120.0,
+    seconds: Annotated[float, typer.Option(min=0.1, help="Time that one call may take.")] = 120.0,
 ) -> None:
     """Check your methods for computation graphs: is what they give valid, and does a seed decide it?
 
     Schedules are valid on empty, deep, wide and drawn graphs, budgets are kept, the same seed gives the same
     proposals, nothing is better than the optimum of small graphs (by brute force), the anytime curve is true if there
-    is one, and memory is kept or refused. Each method is checked in a process of its own, so that one that crashes or
-    hangs is reported; a check that takes too long is ended.
+    is one, and memory is kept or refused. A method works in a process of its own, as in `compare`: without the network,
+    without other processes, with 8 GB and this time for each call; what it does against that is reported. It is given
+    what its settings name in `needs`, which may be `target` alone.
 
     Example, in an empty folder:
 
@@ -63,18 +73,44 @@ def main(
     with explained():
         sys.path.insert(0, os.getcwd())
         keys = settings_of(setting or [])
-        names = names_of(methods)
-        subjects = {name: subject(name, keys) for name in names}
-        for name, of_name in subjects.items():
+        for name in _names(methods):
             print(name, flush=True)
-            for check, failures in outcomes(name, keys, list(of_name.checks), seconds):
-                print(f"  {'failed' if failures else 'passed'}  {check.replace('_', ' ')}", flush=True)
-                for failure in failures[:_SHOWN]:
-                    print(f"          {failure}", flush=True)
-                if len(failures) > _SHOWN:
-                    print(f"          and {len(failures) - _SHOWN} more", flush=True)
-                failed += bool(failures)
+            with Apart(name, keys, Allowance(seconds)) as process:
+                for check, failures in _outcomes(process):
+                    print(f"  {'failed' if failures else 'passed'}  {check.replace('_', ' ')}", flush=True)
+                    for failure in failures[:_SHOWN]:
+                        print(f"          {failure}", flush=True)
+                    if len(failures) > _SHOWN:
+                        print(f"          and {len(failures) - _SHOWN} more", flush=True)
+                    failed += bool(failures)
     if failed:
         print(f"{failed} check{'s' if failed > 1 else ''} failed")
         sys.exit(1)
     print("all checks passed")
+
+
+def _names(text: str) -> list[str]:
+    """A reference alone, or the names of all methods that a package offers. Raises ValueError if there are none."""
+    if ":" in text:
+        return [text]
+    if names := list(outside_methods.offered_by(text)):
+        return names
+    raise ValueError(
+        f"{text}: no installed package of this name offers methods; name a class, {text}:Class, or add the group "
+        f"{outside_methods.GROUP} to its pyproject.toml and install it"
+    )
+
+
+def _outcomes(process: Apart) -> Iterator[tuple[str, list[Failure]]]:
+    """Each check of the method in a process, with what it finds wrong."""
+    method = process.introduction
+
+    class Asked(NamedTuple):
+        target: Target
+
+        def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
+            return process.propose(Task(problem, self.target.draws if method.sees == "target" else (), rng, budget))
+
+    candidate = Candidate(method, lambda _, target: Asked(target), _BUDGET)
+    for name, check in CHECKS.items():
+        yield name, list(failures_of(check, candidate))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeVar
 
+from learned_schedulers.bench.tasks import Fault
 from learned_schedulers.outside_methods import described
 
 Candidate = TypeVar("Candidate")
@@ -27,11 +28,12 @@ class Raised(Exception):
         super().__init__(problem)
         self.problem = problem
 
-    @property
-    def error(self) -> str:
-        """What was raised, and where."""
+    def __str__(self) -> str:
+        """What was raised, and where; or what is wrong with the answer, or how its process ended."""
         assert self.__cause__ is not None
-        return described(self.__cause__)
+        if isinstance(self.__cause__, Fault):
+            return str(self.__cause__)
+        return f"it raised {described(self.__cause__)}; see its traceback, and mend it"
 
 
 def failures_of(check: Callable[[Candidate], Iterator[Failure]], candidate: Candidate) -> Iterator[Failure]:
@@ -39,4 +41,4 @@ def failures_of(check: Callable[[Candidate], Iterator[Failure]], candidate: Cand
     try:
         yield from check(candidate)
     except Raised as raised:
-        yield Failure(raised.problem, f"it raised {raised.error}; see its traceback, and mend it")
+        yield Failure(raised.problem, str(raised))

@@ -58,7 +58,7 @@ class WritesAnAnswer(InOrder):
     def trouble(self, problem: Any) -> None:
         from learned_schedulers.bench.tasks import Answer
 
-        _write_everywhere(Answer(status="ok", evaluations=1).as_message())
+        _write_everywhere(Answer(status="ok").as_message())
 
 
 class WritesWithoutEnd(InOrder):
@@ -155,7 +155,7 @@ class IsHonestUnderConform(InOrder):
     def propose(self, problem: Any, rng: np.random.Generator, budget: Any) -> Proposals:
         InOrder.calls += 1
         right = schedule(problem, 0)
-        if "learned_schedulers.conformance.subjects" in sys.modules or InOrder.calls != 2:
+        if len(problem) != 8 or InOrder.calls != 2:  # of conform's graphs none has eight operations
             return right
         return Proposals(right.orders[:, ::-1].copy(), right.placements)
 

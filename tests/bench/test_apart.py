@@ -7,13 +7,14 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from learned_schedulers.bench.apart import Allowance, Apart
 from learned_schedulers.bench.budgets import Limit
 from learned_schedulers.bench.instances import instances
 from learned_schedulers.bench.results import differing, introduced, run_of
 from learned_schedulers.bench.running import Run, of_method, over_runs, run
-from learned_schedulers.conformance.confined import outcomes
+from learned_schedulers.command.main import app
 
 pytestmark = pytest.mark.slow
 
@@ -94,9 +95,11 @@ def test_the_clock_is_the_judges() -> None:
     assert min(result.seconds[0]) > 0.2 and over_runs(result, limit) == len(FEW)
 
 
-def test_conform_sees_an_honest_method() -> None:
-    [outcome] = outcomes("dishonest_methods:IsHonestUnderConform", {}, ["schedules_are_valid"], 120)
-    assert not outcome.failures
+def test_conform_sees_an_honest_method_and_ends_a_hang() -> None:
+    for name, message in (("IsHonestUnderConform", "passed  schedules are valid"), ("Hangs", "longer than 3 s")):
+        result = CliRunner().invoke(app, ["conform", f"dishonest_methods:{name}", "--seconds", "3"])
+        assert message in result.stdout, result.stdout
+    assert result.exit_code == 1
 
 
 @pytest.mark.parametrize(

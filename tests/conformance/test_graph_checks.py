@@ -155,20 +155,13 @@ def test_a_method_that_ignores_the_memory_is_refused_and_one_that_refuses_is_not
 
 
 def test_a_method_that_changes_its_problem_is_refused() -> None:
-    """Even if it writes the same at every call: other checks do not hand it what it can change."""
-
     def careless(problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
         problem.seconds[:] = 0
         return one_device_each(problem, rng, budget)
 
-    of_careless = candidate(careless)
-    assert next(iter(CHECKS)) == "problems_stay_as_they_are"
     for _ in range(2):
-        [failure] = CHECKS["problems_stay_as_they_are"](of_careless)
-        assert failure.problem == "drawn 1" and "it changed seconds of the problem; work on copies" in failure.message
-        [failure] = failures_of(CHECKS["schedules_are_valid"], of_careless)
+        [failure] = failures_of(CHECKS["schedules_are_valid"], candidate(careless))
         assert "read-only" in failure.message
-    assert failed(candidate(one_device_each)) == set()
 
 
 def test_a_method_that_supports_nothing_is_refused() -> None:
