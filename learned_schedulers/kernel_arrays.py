@@ -37,8 +37,7 @@ def _view(array: np.ndarray) -> np.ndarray:
 def seal(part: object) -> None:
     """Make an array, or all arrays of a dataclass, a tuple or a list, read-only where they are, cached ones too.
 
-    The judge reads the same arrays as a method of another package: a method that writes into its problem gets numpy's
-    ValueError, and is not judged on another problem.
+    A method that writes into its problem gets numpy's ValueError, and does not go on with another problem.
     """
     if isinstance(part, np.ndarray):
         part.setflags(write=False)

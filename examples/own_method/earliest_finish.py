@@ -1,7 +1,7 @@
 """Each operation on the device where it ends first, the most urgent ones first; then again with noise on the urgency.
 
 An operation is urgent if the longest path behind it is long, transfers included (the upward rank of HEFT, Topcuoglu,
-Hariri & Wu 2002). Without noise the rule is greedy; the best of several noisy runs is better.
+Hariri & Wu 2002). Noise is laid on the urgencies of the best schedule so far, so the tries are a search.
 """
 
 from __future__ import annotations
@@ -20,19 +20,22 @@ from learned_schedulers.method_settings import MethodSettings
 class EarliestFinish:
     class Settings(MethodSettings):
         needs: ClassVar[frozenset[str]] = frozenset({"target"})  # it asks for the transfers; without this line, none
-        tries: int = 8  # schedules that it proposes
-        noise: float = 0.05  # standard deviation of the logarithm of an urgency
+        tries: int = 50  # schedules that it builds, one evaluation each
+        noise: float = 0.1  # standard deviation of the logarithm of an urgency
 
     def __init__(self, settings: Settings, target: Target) -> None:
         self._settings, self._problem = settings, target.mean
 
     def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
         """`problem` is the graph without transfers; `target.mean` is the same graph with them."""
-        count = min(self._settings.tries, budget.proposals, budget.evaluations)
-        noise = np.exp(self._settings.noise * rng.standard_normal((count, len(problem))))
-        noise[0] = 1.0
-        schedules = [_schedule(self._problem, _urgency(self._problem) * row) for row in noise]
-        orders, placements = (np.array(part, np.int32).reshape(count, -1) for part in zip(*schedules, strict=True))
+        best, least, schedules = _urgency(self._problem), np.inf, []
+        for number in range(min(self._settings.tries, budget.proposals, budget.evaluations)):
+            noise = np.exp(self._settings.noise * rng.standard_normal(len(problem)) * (number > 0))
+            order, placement, seconds = _schedule(self._problem, best * noise)
+            schedules.append((order, placement))
+            if seconds < least:
+                best, least = best * noise, seconds
+        orders, placements = np.array(schedules, np.int32).reshape(len(schedules), 2, len(problem)).transpose(1, 0, 2)
         return Proposals(orders, placements)
 
 
@@ -45,8 +48,8 @@ def _urgency(problem: Problem) -> np.ndarray:
     return urgency
 
 
-def _schedule(problem: Problem, urgency: np.ndarray) -> tuple[list[int], list[int]]:
-    """Order of the operations, and the device of each."""
+def _schedule(problem: Problem, urgency: np.ndarray) -> tuple[list[int], list[int], float]:
+    """Order of the operations, the device of each, and the seconds until all have ended."""
     n, devices = len(problem), range(problem.devices)
     seconds, delays, urgent = problem.seconds.tolist(), problem.delays.tolist(), urgency.tolist()
     parents, children = _neighbours(problem.parents), _neighbours(problem.children)
@@ -67,7 +70,7 @@ def _schedule(problem: Problem, urgency: np.ndarray) -> tuple[list[int], list[in
             waiting[child] -= 1
             if not waiting[child]:
                 heappush(ready, (-urgent[child], child))
-    return order, device
+    return order, device, max(end, default=0.0)
 
 
 def _neighbours(edges: Edges) -> list[list[int]]:
