@@ -14,8 +14,8 @@ import numpy as np
 
 from learned_schedulers.bench.budgets import PROPOSALS
 from learned_schedulers.bench.graphs import GraphInstance
-from learned_schedulers.bench.kinds import FAILED, REFUSED
-from learned_schedulers.bench.running import Result, Source
+from learned_schedulers.bench.kinds import FAILED, REFUSED, Result
+from learned_schedulers.bench.running import Source
 from learned_schedulers.files import replacing
 from learned_schedulers.graphs.methods import Budget, Proposals
 
@@ -108,6 +108,6 @@ def of_schedules(schedules: dict[str, Proposals]) -> Source:
             return Result(failure=(REFUSED, "the file has no schedule of this graph"))
         if proposals.message:
             return Result(failure=(FAILED, proposals.message))
-        return Result(**instance.judge(proposals, target, "target", Budget(PROPOSALS))._asdict())
+        return instance.judge(proposals, target, "target", Budget(PROPOSALS))
 
     return result

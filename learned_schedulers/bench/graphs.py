@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from learned_schedulers.bench.kinds import FAILED, REFUSED, UNFIT, Verdict
+from learned_schedulers.bench.kinds import FAILED, REFUSED, UNFIT, Result
 from learned_schedulers.bench.provenance import package_of
 from learned_schedulers.bench.tasks import SIMULATED, Fault, Introduction, Task
 from learned_schedulers.graphs.devices import judging, targets
@@ -182,20 +182,21 @@ class GraphInstance:
         draws = self.target(target).draws if sees == "target" else ()
         return Task(self.proxy.draws[0], draws, self.rng(seed, target), budget)
 
-    def judge(self, answer: Proposals, target: str, sees: Sight, budget: Budget) -> Verdict:
+    def judge(self, answer: Proposals, target: str, sees: Sight, budget: Budget) -> Result:
         """The cost of the best of the schedules that count on the target, or why there is none."""
         if wrong := list(faults(answer, self.proxy.draws[0], budget)):
-            return Verdict(None, failure=(FAILED, "; ".join(wrong)))
+            return Result(failure=(FAILED, "; ".join(wrong)))
         if answer.status == UNSUPPORTED:
-            return Verdict(None, failure=(REFUSED, answer.message))
+            return Result(failure=(REFUSED, answer.message))
         judge = self.target(target)
         visible = judge if sees == "target" or self.limited else self.proxy
         schedules = keep(answer, visible, judge, 1 if self.limited else KEPT)
         if not len(schedules.orders):
-            return Verdict(None, failure=(UNFIT, "none of its schedules fits the devices' memory"))
+            return Result(failure=(UNFIT, "none of its schedules fits the devices' memory"))
         best = schedules.best
         text = _text(schedules.orders[best], schedules.placements[best])
-        return Verdict(float(schedules.judged_seconds[best]), text, _evaluations(answer))
+        cost = float(schedules.judged_seconds[best])
+        return Result(cost=cost, schedule=text, evaluations=_evaluations(answer))
 
     def cost(self, schedule: str, target: str) -> float:
         """Seconds of a schedule on the target. Raises ValueError for what is none, or does not fit the memory."""

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, Protocol
 
 from learned_schedulers.bench.tasks import Task
 from learned_schedulers.graphs.method_settings import Sight
 from learned_schedulers.graphs.methods import Budget, Proposals
+from learned_schedulers.section import Section
 
 Status = Literal["unsupported", "no schedule fits", "failed"]
 REFUSED: Status = "unsupported"  # by the method, which says why
 UNFIT: Status = "no schedule fits"  # the memory
 FAILED: Status = "failed"  # the method raised an error, or its answer is none
+
+
+class Result(Section):
+    """One instance, with one seed."""
+
+    cost: float | None = None
+    schedule: str | None = None  # the one that counts, as text, from which the judge computes the cost again
+    seconds: float = 0.0  # wall time of the method
+    evaluations: int = 0  # that it took, as far as the method says; else answers that it proposed
+    failure: tuple[Status, str] | None = None  # with the message
 
 
 class Instance(Protocol):
@@ -53,19 +64,10 @@ class Instance(Protocol):
         """What a method is given, with the same random draws at every call."""
         ...
 
-    def judge(self, answer: Proposals, target: str, sees: Sight, budget: Budget) -> Verdict:
+    def judge(self, answer: Proposals, target: str, sees: Sight, budget: Budget) -> Result:
         """The cost of an answer, or why it has none."""
         ...
 
     def cost(self, schedule: str, target: str) -> float:
         """The cost of a schedule that was written as text. Raises ValueError for what is none."""
         ...
-
-
-class Verdict(NamedTuple):
-    """What the judge says of an answer."""
-
-    cost: float | None
-    schedule: str | None = None  # the one that counts, as text, from which the judge computes the cost again
-    evaluations: int = 0  # that it took, as far as the method says; else answers that it proposed
-    failure: tuple[Status, str] | None = None  # with the message

@@ -13,7 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from learned_schedulers.bench.budgets import Limit, spend
-from learned_schedulers.bench.kinds import FAILED, Instance, Status
+from learned_schedulers.bench.kinds import FAILED, Instance, Result, Status
+from learned_schedulers.bench.stored import Stored
 from learned_schedulers.bench.tasks import Fault, Task
 from learned_schedulers.graphs.method_settings import Sight
 from learned_schedulers.graphs.methods import Budget, Proposals
@@ -56,36 +57,10 @@ class Run(Section):
         return np.array([[np.nan if cost is None else cost for cost in row] for row in self.costs], float)
 
 
-class Result(Section):
-    """One graph, with one seed."""
-
-    cost: float | None = None
-    schedule: str | None = None
-    seconds: float = 0.0
-    evaluations: int = 0
-    failure: tuple[Status, str] | None = None  # with the message
-
-
 class Source(Protocol):
     """Where answers to an instance come from."""
 
     def __call__(self, instance: Any, target: str, seed: int) -> Result: ...
-
-
-class Store(Protocol):
-    """Results of a run that was stopped."""
-
-    def of(self, instance: Instance, seed: int) -> Result | None: ...
-
-    def add(self, instance: Instance, seed: int, result: Result) -> None: ...
-
-
-class _Nothing:
-    def of(self, instance: Instance, seed: int) -> Result | None:
-        return None
-
-    def add(self, instance: Instance, seed: int, result: Result) -> None:
-        pass
 
 
 Progress = Callable[[int, int], None]  # number of the instance that comes next, from 1 on, and of how many
@@ -110,7 +85,7 @@ def run(
     target: str,
     seeds: Sequence[int],
     progress: Progress = silent,
-    store: Store | None = None,
+    store: Stored | None = None,
 ) -> Run:
     """The results of a method on all instances, with each seed.
 
@@ -119,21 +94,21 @@ def run(
     idle: SimpleQueue[Source] = SimpleQueue()
     for source in sources:
         idle.put(source)
-    pairs, numbers, store = list(product(seeds, instances)), count(1), store or _Nothing()
-    announcing = Lock()
+    pairs, numbers, announcing = list(product(seeds, instances)), count(1), Lock()
 
     def result(pair: tuple[int, Instance]) -> Result:
         seed, instance = pair
         with announcing:
             progress(next(numbers), len(pairs))
-        if (stored := store.of(instance, seed)) is not None:
+        if store is not None and (stored := store.of(instance, seed)) is not None:
             return stored
         source = idle.get()
         try:
             answer = source(instance, target, seed)
         finally:
             idle.put(source)
-        store.add(instance, seed, answer)
+        if store is not None:
+            store.add(instance, seed, answer)
         return answer
 
     pool = ThreadPoolExecutor(len(sources))
@@ -166,8 +141,8 @@ def of_method(method: Method, limit: Limit, sees: Sight) -> Source:
             return Result(failure=(FAILED, str(fault)))
         except Exception as error:  # whatever a method raises
             return Result(failure=(FAILED, described(error)))
-        verdict = instance.judge(spent.answer, target, sees, spent.budget)
-        return Result(**verdict._asdict(), seconds=round(spent.seconds, 6))
+        judged = instance.judge(spent.answer, target, sees, spent.budget)
+        return judged.model_copy(update={"seconds": round(spent.seconds, 6)})
 
     return result
 

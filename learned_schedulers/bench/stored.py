@@ -12,9 +12,8 @@ from pydantic import ValidationError
 
 from learned_schedulers.bench.budgets import Limit
 from learned_schedulers.bench.instances import digest
-from learned_schedulers.bench.kinds import Instance
+from learned_schedulers.bench.kinds import Instance, Result
 from learned_schedulers.bench.provenance import PACKAGES, processor, provenance
-from learned_schedulers.bench.running import Result
 from learned_schedulers.bench.tasks import Introduction
 from learned_schedulers.section import Section
 

@@ -93,12 +93,12 @@ def main(
     """Compare your method for computation graphs with the methods of the benchmark.
 
     Your method runs on the frozen instances of a set with the same budget as its peers, in processes of its own without
-    the network. It proposes at most 1,000 schedules of each; the best 100 on the target that it sees are judged, and the
-    best of them counts (on placement sets the best on the target). The table has the geometric mean of its costs over
-    those of list scheduling, and over those of each peer, with 95% intervals over families, their instances, and seeds;
-    an instance without an answer counts as all its operations on one device. The last seed runs twice, to see whether
-    it decides the answers. A comparison that was stopped goes on where it was; the peers' results are kept, so that a
-    second call takes seconds.
+    the network. It proposes at most 1,000 schedules of each; the best 100 on the target that it sees are judged, and
+    the best of them counts (on placement sets the best on the target). The table has the geometric mean of its costs
+    over those of list scheduling, and over those of each peer, with 95% intervals over families, their instances, and
+    seeds; an instance without an answer counts as all its operations on one device. The last seed runs twice, to see
+    whether it decides the answers. A comparison that was stopped goes on where it was; the peers' results are kept, so
+    that a second call takes seconds.
 
     A method is a class with the function propose; BENCHMARK.md, "Enter a method", and examples/own_method show all of
     it. `learned-schedulers conform` checks it first.
