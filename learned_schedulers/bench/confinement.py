@@ -7,6 +7,7 @@ comparison in a container; who judges its result runs nothing of it (`leaderboar
 from __future__ import annotations
 
 import errno
+import os
 import resource
 import signal
 import struct
@@ -40,6 +41,8 @@ def confine(memory: int = MEMORY) -> str:
         resource.setrlimit(name, (least, least))
     libc.capset(_CAPABILITIES, bytes(24))
     libc.prctl(_SET_PARENTS_END, signal.SIGKILL, 0, 0, 0)
+    if (machine := os.uname().machine) != "x86_64":
+        return f"the filter of system calls is for x86-64, and this machine is {machine}"
     refused = ERROR | errno.EPERM
     # The C library takes clone, whose flags a filter can read, where there is no clone3.
     calls: dict[int, int | If] = dict.fromkeys(_REFUSED, refused)
