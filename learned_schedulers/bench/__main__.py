@@ -35,6 +35,9 @@ def main(name: str, settings: str, memory: str) -> None:
     printed: set[str] = set()
     while content := read_header(tasks):
         number, task = Task.read(content)
+        answers.write(Answer(number=number).as_message())
+        answers.flush()
+        read_header(tasks)  # from now on the judge's clock runs
         try:
             proposals = entered.propose(task)
             answer = Answer(

@@ -8,20 +8,21 @@ import select
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
 from threading import Lock
 from typing import Any, NamedTuple, Self
 
 from learned_schedulers.bench.confinement import MEMORY, close_memory
-from learned_schedulers.bench.tasks import Answer, Fault, Introduction, Received, Task
+from learned_schedulers.bench.tasks import LENGTHS, Answer, Fault, Introduction, Received, Task
 from learned_schedulers.files import printable
 from learned_schedulers.graphs.methods import Proposals
 
 MODULE = "learned_schedulers.bench"
 _START = 300.0  # seconds until a process has imported its method
 _PRINTED = 1 << 20  # bytes that a process may print
-_PIECE = 1 << 16
+_PIECE = 1 << 20  # bytes of a pipe, too, so that few turns carry an answer
 _GRACE = 1.0  # seconds in which a process that has closed its pipe ends
 _FORGED = "its process wrote something else than its answer into the pipe of answers"
 
@@ -63,14 +64,17 @@ class Apart:
         except Fault as fault:
             raise ValueError(f"{self._command[3]}: {fault}") from fault
 
-    def propose(self, task: Task) -> Proposals:
-        """The proposals. Raises Fault with what the method raised, or with how its process ended."""
+    def prepared(self, task: Task) -> Callable[[], Proposals]:
+        """The call of the method, whose process has read the task. Raises Fault: what it raised, or how it ended."""
         number = os.urandom(8).hex()  # so that nothing is answered before it was asked
-        received = Received(task.budget.proposals, len(task.problem))
+        self._ask(task.message(number), Received(0, len(task.problem)), number)
+        return lambda: self._ask(b"".ljust(LENGTHS, b"\0"), Received(task.budget.proposals, len(task.problem)), number)
+
+    def _ask(self, request: bytes, received: Received, number: str) -> Proposals:
         with self._busy:
             if self._process is None:
                 self._start()
-            answer, proposals = self._exchange(task.message(number), received, self._seconds)
+            answer, proposals = self._exchange(request, received, self._seconds)
             if answer.number != number:
                 self._end()
                 raise Fault(_FORGED)
@@ -87,6 +91,7 @@ class Apart:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
+            pipesize=_PIECE,
             env=os.environ | {"PYTHONPATH": folders},
             start_new_session=True,  # so that an interrupt is of this process alone
         )

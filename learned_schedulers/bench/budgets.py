@@ -45,7 +45,10 @@ class Spent:
     seconds: float  # wall time
 
 
-def spend(attempt: Callable[[Budget], Proposals], limit: Limit) -> Spent:
+Attempt = Callable[[Budget], Callable[[], Proposals]]  # what is to be called, and timed
+
+
+def spend(attempt: Attempt, limit: Limit) -> Spent:
     """A method's answer within the limit.
 
     Evaluations are handed to the method. A method that counts evaluations does not know how long they take: within
@@ -66,9 +69,10 @@ def spend(attempt: Callable[[Budget], Proposals], limit: Limit) -> Spent:
     return spent
 
 
-def _timed(attempt: Callable[[Budget], Proposals], budget: Budget) -> Spent:
+def _timed(attempt: Attempt, budget: Budget) -> Spent:
+    call = attempt(budget)
     began = time.perf_counter()
-    answer = attempt(budget)
+    answer = call()
     return Spent(answer, budget, time.perf_counter() - began)
 
 

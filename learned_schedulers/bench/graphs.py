@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -237,6 +237,10 @@ class GraphEntrant(NamedTuple):
     introduction: Introduction
     settings: MethodSettings
     weights: Path | None = None
+
+    def prepared(self, task: Task) -> Callable[[], Proposals]:
+        """A call of the method."""
+        return lambda: self.propose(task)
 
     def propose(self, task: Task) -> Proposals:
         """Proposals without faults. Raises Fault, or what the method raises."""

@@ -27,8 +27,8 @@ _WARMED = Budget(1, 1)
 class Method(Protocol):
     """A method, in this process or in one of its own."""
 
-    def propose(self, task: Task) -> Proposals:
-        """Raises Fault, or whatever the method raises."""
+    def prepared(self, task: Task) -> Callable[[], Proposals]:
+        """Its call, which alone is timed, and raises Fault, or whatever the method raises."""
         ...
 
 
@@ -136,7 +136,7 @@ def of_method(method: Method, limit: Limit, sees: Sight) -> Source:
 
     def result(instance: Instance, target: str, seed: int) -> Result:
         try:
-            spent = spend(lambda budget: method.propose(instance.task(target, seed, budget, sees)), limit)
+            spent = spend(lambda budget: method.prepared(instance.task(target, seed, budget, sees)), limit)
         except Fault as fault:
             return Result(failure=(FAILED, str(fault)))
         except Exception as error:  # whatever a method raises
@@ -150,7 +150,7 @@ def of_method(method: Method, limit: Limit, sees: Sight) -> Source:
 def warm_up(method: Method, instances: Sequence[Instance], target: str, sees: Sight) -> None:
     """Call the method once on the smallest instance, so that what is compiled or loaded at first is not timed."""
     try:
-        method.propose(min(instances, key=len).task(target, 0, _WARMED, sees))
+        method.prepared(min(instances, key=len).task(target, 0, _WARMED, sees))()
     except Exception:  # the run reports it
         return
 

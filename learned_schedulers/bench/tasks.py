@@ -20,7 +20,7 @@ from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
 from learned_schedulers.section import Section
 
 _HEADER = 1 << 20  # bytes of JSON in an answer
-_LENGTHS = 16  # bytes of both lengths
+LENGTHS = 16  # bytes of both lengths
 _INT32 = 4  # bytes
 SIMULATED = "simulated"  # in the stats: schedules that the target simulated for a method of another package
 
@@ -114,7 +114,7 @@ class Answer(Section):
 
 def read_header(stream: BinaryIO) -> bytes:
     """The JSON of the next message without arrays; empty if there is none."""
-    lengths = stream.read(_LENGTHS)
+    lengths = stream.read(LENGTHS)
     return stream.read(int.from_bytes(lengths[:8], "little"))
 
 
@@ -133,18 +133,18 @@ class Received:
     def add(self, part: bytes) -> bool:
         """Whether the answer is complete. Raises ValueError if it is too long."""
         self._bytes += part
-        if len(self._bytes) < _LENGTHS:
+        if len(self._bytes) < LENGTHS:
             return False
         header, body = self._lengths
-        if header > _HEADER or body > self._most or len(self._bytes) > _LENGTHS + header + body:
+        if header > _HEADER or body > self._most or len(self._bytes) > LENGTHS + header + body:
             raise ValueError("longer than an answer may be")
-        return len(self._bytes) == _LENGTHS + header + body
+        return len(self._bytes) == LENGTHS + header + body
 
     def answer(self) -> tuple[Answer, Proposals]:
         """The complete answer. Raises ValueError for another form."""
         header, _ = self._lengths
-        answer = Answer.model_validate_json(bytes(self._bytes[_LENGTHS : _LENGTHS + header]))
-        numbers = np.frombuffer(bytes(self._bytes[_LENGTHS + header :]), "<i4")
+        answer = Answer.model_validate_json(bytes(self._bytes[LENGTHS : LENGTHS + header]))
+        numbers = np.frombuffer(bytes(self._bytes[LENGTHS + header :]), "<i4")
         orders, placements = numbers.reshape(2, answer.count, self._n).astype(np.int32)
         stats = {name: np.array(values) for name, values in answer.stats.items()}
         return answer, Proposals(orders, placements, answer.status, printable(answer.message), stats)

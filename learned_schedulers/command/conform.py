@@ -109,7 +109,8 @@ def _outcomes(process: Apart) -> Iterator[tuple[str, list[Failure]]]:
         target: Target
 
         def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
-            return process.propose(Task(problem, self.target.draws if method.sees == "target" else (), rng, budget))
+            draws = self.target.draws if method.sees == "target" else ()
+            return process.prepared(Task(problem, draws, rng, budget))()
 
     candidate = Candidate(method, lambda _, target: Asked(target), _BUDGET)
     for name, check in CHECKS.items():

@@ -90,7 +90,7 @@ class Sleeper:
 
 def spent_by(sleeper: Sleeper, seconds: float, monkeypatch: pytest.MonkeyPatch) -> Spent:
     monkeypatch.setattr(budgets, "time", sleeper)
-    return spend(sleeper, Limit("seconds", seconds))
+    return spend(lambda budget: lambda: sleeper(budget), Limit("seconds", seconds))
 
 
 def test_seconds_allow_more_evaluations_while_they_last(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ WORDS = {
     "project": ["j.txt"],
     "compare": ["--set", "placement_unseen", "--instances-out", "graphs"],
     "conform": ["bare:Method"],
-    "leaderboard": ["heft.json"],
+    "leaderboard": [str(Path(__file__).parents[2] / "reports/leaderboard/unseen_real_pcie_heft.json")],
 }
 METHOD = """
 import numpy as np
