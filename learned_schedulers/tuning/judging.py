@@ -30,8 +30,7 @@ MOST_BURSTS = 1 << 21
 _TICKS = 40_000  # of a burst: some ten microseconds
 _SECONDS, PATIENCE = 15.0, 4.0  # of one judgement, at most: and if the benchmark ends when so many are over
 FEWEST = 5  # rounds by which candidates may be judged
-_FEWEST_OF_ROUND = 3  # candidates of a round that the program did not end, which tell how fast it was
-_SWEEPS = 20  # over rounds and candidates
+_SWEEPS = 30  # of least squares
 
 
 class Site(NamedTuple):
@@ -160,28 +159,18 @@ def ticks(of_run: np.ndarray, site: int, candidates: int) -> np.ndarray:
     """Ticks a call of each candidate, (candidates,); NaN for all if there were hardly any rounds.
 
     A computer is now faster and now slower, for milliseconds or for minutes, and a round is over in less: so each burst
-    counts by its ratio to the median of its round, and a candidate by the median of its ratios. Where the program ends
-    before its rounds do, their parts count.
+    counts by its ratio to the median of its round, and a candidate by the median of its ratios. Where a burst is one
+    long call, or the program ends before its rounds do, the same call of other processes does the same work: then a
+    burst counts by what its process and its place among the calls take.
     """
     chosen = of_run[of_run["site"] == site]
     threads = [_rounds(chosen[chosen["thread"] == each], candidates) for each in np.unique(chosen["thread"])]
     rounds = np.concatenate([np.empty((0, candidates)), *threads])
-    is_whole = np.isfinite(rounds).all(1)
-    if is_whole.sum() >= FEWEST:
-        rounds = rounds[is_whole]
-        return _typical(rounds, np.median(rounds, 1))
-    rounds = rounds[np.isfinite(rounds).sum(1) >= _FEWEST_OF_ROUND]
-    if not len(rounds) or np.isfinite(rounds).sum(0).min() < FEWEST:
-        return np.full(candidates, np.nan)
-    of_candidates = np.zeros(candidates)
-    for _ in range(_SWEEPS):  # which lead to the least squares of an effect of each round and each candidate
-        of_rounds = np.nanmean(rounds - of_candidates, axis=1)
-        of_candidates = np.nanmean(rounds - of_rounds[:, None], axis=0)
-    return _typical(rounds, of_rounds)
-
-
-def _typical(rounds: np.ndarray, of_rounds: np.ndarray) -> np.ndarray:
-    return np.exp(np.nanmedian(rounds - of_rounds[:, None], axis=0) + np.median(of_rounds))
+    rounds = rounds[np.isfinite(rounds).all(1)]
+    if len(rounds) < FEWEST or (chosen["calls"].max() == 1 and len(threads) >= FEWEST):
+        return _by_place(chosen, candidates)
+    middle = np.median(rounds, 1)
+    return np.exp(np.median(rounds - middle[:, None], 0) + np.median(middle))
 
 
 def _rounds(of_thread: np.ndarray, candidates: int) -> np.ndarray:
@@ -190,3 +179,24 @@ def _rounds(of_thread: np.ndarray, candidates: int) -> np.ndarray:
     rounds = np.full((number.max(initial=0) + 1, candidates), np.nan)
     rounds[number, of_thread["candidate"]] = np.log(of_thread["ticks"] / of_thread["calls"])
     return rounds
+
+
+def _by_place(bursts: np.ndarray, candidates: int) -> np.ndarray:
+    """The same by least squares of a part of each candidate, of each process and of each place among its bursts."""
+    processes, process = np.unique(bursts["thread"], return_inverse=True)
+    counts = np.bincount(bursts["candidate"], minlength=candidates)
+    if len(processes) < FEWEST or counts.min() < FEWEST:
+        return np.full(candidates, np.nan)
+    place = np.empty(len(bursts), np.int64)
+    for number in range(len(processes)):
+        place[process == number] = np.arange((process == number).sum())
+    logs = np.log(bursts["ticks"] / bursts["calls"])
+    groups = [place, process, bursts["candidate"].astype(np.int64)]
+    parts = [np.zeros(group.max() + 1) for group in groups]
+    for _ in range(_SWEEPS):
+        for group, part in zip(groups, parts, strict=True):
+            rest = logs - sum(each[of] for of, each in zip(groups, parts, strict=True)) + part[group]
+            part[:] = np.bincount(group, rest) / np.bincount(group)
+    rest = logs - parts[0][place] - parts[1][process]
+    typical = [np.median(rest[bursts["candidate"] == candidate]) for candidate in range(candidates)]
+    return np.exp(np.array(typical) + parts[0].mean() + parts[1].mean())

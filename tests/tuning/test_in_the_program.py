@@ -214,14 +214,14 @@ def test_every_candidate_computes_the_same(program: Program) -> None:
     assert len(np.unique(of_run["thread"][of_run["site"] == 0])) >= 3  # two threads and the first one
 
 
-def test_parts_of_rounds_tell_where_calls_are_few() -> None:
-    rng, expected = np.random.default_rng(1), np.linspace(1, 1.7, 8)
-    processes = [rng.permutation(8)[:5] for _ in range(60)]  # each ends within its first round, at its own speed
+def test_calls_that_are_few_tell_by_their_places() -> None:
+    """A process makes five long calls, each with other work, the same in every process."""
+    rng, expected, work = np.random.default_rng(1), np.linspace(1, 1.7, 8), np.array([1.0, 5, 2, 9, 3])
     parts = []
-    for number, (sequence, speed) in enumerate(zip(processes, rng.uniform(0.5, 2, 60), strict=True)):
-        part = np.zeros(len(sequence), BURST)
-        part["position"], part["candidate"], part["calls"] = np.arange(len(sequence)), sequence, 1
-        part["thread"], part["ticks"] = number, 1e6 * speed * expected[sequence]
+    for number, speed in enumerate(rng.uniform(0.5, 2, 60)):
+        part = np.zeros(5, BURST)
+        part["position"], part["candidate"], part["calls"] = np.arange(5), rng.permutation(8)[:5], 1
+        part["thread"], part["ticks"] = number, 1e6 * speed * work * expected[part["candidate"]]
         parts.append(part)
     values = ticks(np.concatenate(parts), 0, 8)
     assert np.allclose(values / values[0], expected, rtol=1e-3)

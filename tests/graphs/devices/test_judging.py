@@ -66,9 +66,7 @@ def test_every_name_has_its_target_and_an_unknown_one_is_refused() -> None:
     assert of["proxy"].draws[0].transfers.delay == 0 and of["bandwidth"].draws[0].transfers.delay == 0
     assert of["latency"].draws[0].transfers.slope == 0 < of["latency"].draws[0].transfers.delay
     assert (of["pcie"].draws[0].transfers.slope, of["pcie"].draws[0].transfers.delay) == (0.01, 0.25)
-    with pytest.raises(
-        ValueError, match=r"no target 'nvlink'; the targets are proxy, .*, blocking_latency, pcie"
-    ):
+    with pytest.raises(ValueError, match=r"no target 'nvlink'; the targets are proxy, .*, blocking_latency, pcie"):
         judging.target_of("nvlink", ID, problem, frozen, LINKS)
 
 
