@@ -39,7 +39,7 @@ from learned_schedulers.graphs.method_settings import Hdp as Settings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.ordering import ordered
 from learned_schedulers.graphs.methods.rules.proposing import improvements, of_search
-from learned_schedulers.graphs.models.whole_graph.network import zero_linear
+from learned_schedulers.graphs.models.whole_graph.layers import zero_linear
 from learned_schedulers.graphs.models.whole_graph.search import losses
 from learned_schedulers.graphs.models.whole_graph.surroundings import GRAPH_NUMBERS, OPERATION_NUMBERS, Surroundings
 from learned_schedulers.graphs.problems.problem import Problem

@@ -11,7 +11,8 @@ import torch
 
 from learned_schedulers.graphs.devices.completion import LEVELS, OPEN, PLAIN, Completion, Decisions, earliest_finish
 from learned_schedulers.graphs.models.whole_graph import moves
-from learned_schedulers.graphs.models.whole_graph.network import Scores, WholeGraph, _SegmentAttention
+from learned_schedulers.graphs.models.whole_graph.layers import SegmentAttention
+from learned_schedulers.graphs.models.whole_graph.network import Scores, WholeGraph
 from learned_schedulers.graphs.models.whole_graph.search import (
     LEADS,
     Learner,
@@ -92,7 +93,7 @@ def test_devices_are_treated_alike() -> None:
 
 def test_attention_reads_its_segment_and_the_one_before_alone() -> None:
     torch.manual_seed(0)
-    layer = _SegmentAttention(SMALL)
+    layer = SegmentAttention(SMALL)
     x = torch.randn(37, 16)
     base = layer(x)
     for changed in (0, 7, 8, 30, 36):

@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from learned_schedulers.graphs.compilers.levels import LEVELS
 from learned_schedulers.graphs.models.fusing.numbers import GRAPH_NUMBERS, PLAN_NUMBERS, Fusible
 from learned_schedulers.graphs.models.products import Linear
-from learned_schedulers.graphs.models.whole_graph.network import Scores, WholeGraph, zero_linear
+from learned_schedulers.graphs.models.whole_graph.layers import read, zero_linear
+from learned_schedulers.graphs.models.whole_graph.network import Scores, WholeGraph
 from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph as Settings
 from learned_schedulers.learning import weights
 
@@ -36,12 +37,7 @@ class Fusing(nn.Module):
         """plan: (n, PLAN_NUMBERS); handed: (n, handed). The result has levels in place of priorities."""
         inputs = [fusible.operations, plan] if handed is None else [fusible.operations, plan, handed]
         x = self.enter(torch.cat(inputs, 1))  # (n, width)
-        whole = x.mean(0)
-        for number, layer in enumerate([*self.sage, *self.attention]):
-            x = layer(x, fusible) if number < len(self.sage) else layer(x)
-            if self.settings.modulation:
-                x = x * (1 + torch.tanh(self.modulation[number](whole)))
-        scores = self.level(x)  # (n, LEVELS + 1)
+        scores = self.level(read(x, fusible, self.sage, self.attention, self.modulation))  # (n, LEVELS + 1)
         size = scores.square().mean()
         bounded = _BOUND * torch.tanh(scores / _BOUND)
         no_placement = scores.new_zeros(len(scores), 1)

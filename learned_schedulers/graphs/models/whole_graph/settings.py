@@ -9,7 +9,7 @@ from pydantic import Field
 from learned_schedulers.section import Positive, Section
 
 
-class WholeGraph(Section):
+class Layers(Section):
     """Sizes of the paper (width 128, 2 + 3 layers, 8 heads, segments of 256), halved where results did not change."""
 
     width: Positive = 64
@@ -17,9 +17,14 @@ class WholeGraph(Section):
     attention_layers: Positive = 2
     heads: Positive = 4
     segment: Positive = 128  # operations
-    attention: bool = True  # these four: an ablation leaves one out
+    attention: bool = True  # an ablation leaves one of these out
     modulation: bool = True
-    recurrent_layers: bool = True
+
+
+class WholeGraph(Layers):
+    """The network that improves a schedule, and its rounds."""
+
+    recurrent_layers: bool = True  # these two: as above
     rounds: bool = True  # of refinement: every round starts from the best decision so far, else from none
     samples: Positive = 20  # decisions drawn from one pass of the network
     most_moves: Positive = 8  # the mean number of moves is log-uniform between 1 and this
@@ -29,6 +34,18 @@ class WholeGraph(Section):
     epochs: Positive = 1  # steps of the optimiser for one pass
     learning_rate: Annotated[float, Field(ge=0)] = 1.0e-3
     clip: Annotated[float, Field(gt=0)] = 0.2
+
+
+class Published(Layers):
+    """The paper's own policy and PPO. What the paper does not state was chosen on development graphs."""
+
+    priorities: bool = True  # it orders, too; otherwise the one rule of ordering does, as for HDP
+    samples: Positive = 32  # schedules drawn from one pass of the network: a batch of PPO
+    epochs: Positive = 4  # steps of the optimiser for one batch
+    learning_rate: Annotated[float, Field(ge=0)] = 1.0e-3
+    clip: Annotated[float, Field(gt=0)] = 0.2
+    entropy: Annotated[float, Field(ge=0)] = 0.01  # weight of the mean entropy of a choice
+    invalid: Annotated[float, Field(gt=1)] = 10.0  # minus the reward of what exceeds the memory; one device's is 1
 
 
 class Generalised(Section):
@@ -44,3 +61,4 @@ class Generalised(Section):
     restart: Positive = 60  # draws of a problem until its search starts again
     measurements: Positive = 10  # on the development graphs, over the training, at equal distances
     settings: WholeGraph = WholeGraph()
+    published: Published | None = None  # train the paper's own policy; then decay, restart and settings do not count
