@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import BeforeValidator, Field, SerializeAsAny
 
 from learned_schedulers.graphs.models.policy_settings import SigmaUnit
-from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph
+from learned_schedulers.graphs.models.whole_graph.settings import Published, WholeGraph
 from learned_schedulers.method_settings import MethodSettings, NoisySettings, parser
 from learned_schedulers.section import AboveZero, Positive
 
@@ -113,6 +113,19 @@ class Go(MethodSettings):
         return frozenset({"target"} | weights | ({"expert"} if self.start == "expert" else set()))
 
 
+class GoPublished(MethodSettings):
+    title: ClassVar = "GO as published"
+
+    evaluations: Positive = 2000  # schedules that are simulated
+    model: str | None = None  # a network that was trained on other graphs; none: it begins without knowledge
+    learns: bool = True  # from its own evaluations; otherwise all are drawn from the network as it is
+    settings: Published = Published()  # with a model, the sizes of its layers are the model's
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return TARGET if self.model is None else TARGET | {"weights"}
+
+
 class Hdp(MethodSettings):
     title: ClassVar = "HDP"
     needs: ClassVar = TARGET
@@ -189,6 +202,7 @@ CLASSES: dict[str, type[MethodSettings]] = {
     "expert": Expert,
     "gflownet": Gflownet,
     "go": Go,
+    "go_published": GoPublished,
     "hdp": Hdp,
     "heft": Heft,
     "list_scheduling": ListScheduling,

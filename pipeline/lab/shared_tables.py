@@ -332,8 +332,9 @@ WHOLE_GRAPH_HISTORY = Table(
         [
             ("update", pa.int32()),
             ("split", pa.string()),  # training | development
-            # training: decrease of the loss by a round, as a share, mean since the last row; development: seconds of
-            # the best schedule after 200 evaluations without learning, over those of one device, a geometric mean
+            # training: decrease of the loss by a round, as a share, mean since the last row (the published policy:
+            # minus the mean reward); development: seconds of the best schedule after 200 evaluations without learning,
+            # over those of one device, a geometric mean
             ("value", pa.float64()),
         ]
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from learned_schedulers.graphs.compilers.rates import Rates
 from learned_schedulers.graphs.models import policy_training
 from learned_schedulers.graphs.models.fusing import fusing_training
 from learned_schedulers.graphs.models.fusing.settings import FusionNetwork
+from learned_schedulers.graphs.models.whole_graph import published_learning
 from learned_schedulers.graphs.models.whole_graph import training as whole_graph_training
-from learned_schedulers.graphs.models.whole_graph.settings import Generalised, WholeGraph
+from learned_schedulers.graphs.models.whole_graph.settings import Generalised, Published, WholeGraph
 from tests.blocks.models import imitated, made
 from tests.graphs.compilers.made import drawn as drawn_fusion
 from tests.graphs.models import small_policies
@@ -55,6 +57,18 @@ def whole_graph(how: How, **changes: object) -> Trained:
     return whole_graph_training.train(problems, problems[:1], settings.model_copy(update=changes), **how)
 
 
+def published(how: How) -> Trained:
+    problems = [
+        replace(drawn.problem(np.random.default_rng(seed), 30, 2 + seed, 0.1), kinds=("conv", "add", "mul") * 10)
+        for seed in range(3)
+    ]
+    settings = Generalised(
+        training=["a"], development="a", links=["a"], updates=STEPS, problems=5, measurements=2,
+        published=Published(width=16, heads=2, segment=8, samples=10, epochs=2),
+    )  # fmt: skip
+    return published_learning.train(problems, problems[:1], settings, **how)
+
+
 def fusing(how: How, **changes: object) -> Trained:
     rng = np.random.default_rng(3)
     problems = [drawn_fusion(12, rng, _RATES) for _ in range(3)]
@@ -71,6 +85,7 @@ TRAININGS: dict[str, Callable[[How], Trained]] = {
     "policy drawn": lambda how: policy(how, targets="drawn", sequence="by_start"),
     "policy ppo": lambda how: policy(how, objective="ppo"),
     "whole_graph": whole_graph,
+    "published": published,
     "fusing": fusing,
 }
 # By several processes, dropout differs, and a training that starts anew adds nothing.

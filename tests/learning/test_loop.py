@@ -51,7 +51,7 @@ def test_a_killed_training_ends_at_the_same_bytes(name: str) -> None:
     assert str(again) == str(history) and bits(resumed) == bits(whole)
 
 
-@pytest.mark.parametrize("name", ["pocsnet", "ordering", "policy", "whole_graph", "fusing"])
+@pytest.mark.parametrize("name", ["pocsnet", "ordering", "policy", "whole_graph", "published", "fusing"])
 def test_seeds_differ_and_repeat(name: str) -> None:
     first, second, third = (bits(TRAININGS[name]({"seed": seed})[0]) for seed in (0, 0, 1))
     assert first == second != third

@@ -20,6 +20,8 @@ from learned_schedulers.blocks.models.pocsnet import POCSNet
 from learned_schedulers.graphs.models import policy
 from learned_schedulers.graphs.models.fusing import fusing_network
 from learned_schedulers.graphs.models.whole_graph import network as whole_graph
+from learned_schedulers.graphs.models.whole_graph import published
+from learned_schedulers.graphs.models.whole_graph.settings import Published
 from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph as Settings
 from learned_schedulers.learning import weights
 from tests.blocks.models import imitated, made
@@ -52,6 +54,12 @@ FILES = {
     "following": File(lambda: ordering(following=True), *ORDERING),
     "policy": File(lambda: small_policies.policy(sequence="by_start"), *POLICY),
     "whole_graph": File(lambda: whole_graph.WholeGraph(SMALL), whole_graph.save, whole_graph.load, "whole_graph"),
+    "published": File(
+        lambda: published.initial(Published(width=16, heads=2), ["conv"], 3, 0),
+        published.save,
+        published.load,
+        "published_go",
+    ),
     "fusing": File(lambda: fusing_network.Fusing(SMALL), fusing_network.save, fusing_network.load, "fusing"),
 }
 
@@ -70,7 +78,7 @@ def test_a_network_comes_back_with_its_settings(name: str, tmp_path: Path) -> No
     assert again.read_bytes() == path.read_bytes()
 
 
-@pytest.mark.parametrize("name", ["pocsnet", "ordering", "policy", "whole_graph", "fusing"])
+@pytest.mark.parametrize("name", ["pocsnet", "ordering", "policy", "whole_graph", "published", "fusing"])
 def test_what_is_no_such_file_is_named(name: str, tmp_path: Path) -> None:
     of, path = FILES[name], tmp_path / "weights.safetensors"
     with pytest.raises(ValueError, match=re.escape(f"{path} is not a file of weights") + ".*train it again"):
@@ -86,7 +94,7 @@ def test_what_is_no_such_file_is_named(name: str, tmp_path: Path) -> None:
         of.load(path)
 
 
-@pytest.mark.parametrize("name", ["pocsnet", "ordering", "policy", "whole_graph", "fusing"])
+@pytest.mark.parametrize("name", ["pocsnet", "ordering", "policy", "whole_graph", "published", "fusing"])
 def test_a_file_of_another_version_is_named(name: str, tmp_path: Path) -> None:
     of, path = FILES[name], tmp_path / "weights.safetensors"
     of.save(of.make(), path)

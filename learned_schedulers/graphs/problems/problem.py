@@ -144,6 +144,7 @@ class Problem:
     memory: float = np.inf  # bytes of each device
     shared: SharedWeights = NO_SHARED  # weights count on the device of their first reader; here are the other readers
     results: Parts | None = None  # what is freed one by one; None: each result as a whole, and none lasts
+    kinds: tuple[str, ...] = ()  # n, what the operations compute; empty: unknown. No cost depends on them
 
     def __post_init__(self) -> None:
         n = len(self.seconds)

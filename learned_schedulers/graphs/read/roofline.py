@@ -57,4 +57,5 @@ def problem_of(
         memory=np.inf if most <= limit else limit,
         shared=shared,
         results=results,
+        kinds=graph.kinds,
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -12,9 +13,9 @@ import typer
 from learned_schedulers.graphs.devices import targets
 from learned_schedulers.graphs.devices.limits import limited
 from learned_schedulers.graphs.devices.settings import Device, Link
-from learned_schedulers.graphs.models.whole_graph.network import save
+from learned_schedulers.graphs.models.whole_graph import network, published, published_learning
+from learned_schedulers.graphs.models.whole_graph import training as searching
 from learned_schedulers.graphs.models.whole_graph.settings import Generalised
-from learned_schedulers.graphs.models.whole_graph.training import train
 from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.graphs.read.roofline import problem_of
 from learned_schedulers.learning import processes
@@ -53,11 +54,13 @@ def main(
         for problem in _problems(path, kind, linked, chosen.devices)
     ]
     watched = _problems(development, kinds[-1], linked, [4])
+    learning = searching if chosen.published is None else published_learning
+    save: Callable[[Any, Path], None] = network.save if chosen.published is None else published.save
     trained(
-        partial(train, learned, watched, chosen, seed),
+        partial(learning.train, learned, watched, chosen, seed),
         save,
         Outputs(weights, history, WHOLE_GRAPH_HISTORY),
-        ["learned_schedulers.graphs.models.whole_graph.training"],
+        [learning.__name__],
         f"{settings}\n{device}\n{links}\n{seed}",
         inputs,
     )

@@ -22,6 +22,9 @@ from learned_schedulers.graphs.methods.rules.keeping import keep
 from learned_schedulers.graphs.models.policy import save
 from learned_schedulers.graphs.models.whole_graph.network import WholeGraph
 from learned_schedulers.graphs.models.whole_graph.network import save as save_whole_graph
+from learned_schedulers.graphs.models.whole_graph.published import initial
+from learned_schedulers.graphs.models.whole_graph.published import save as save_published
+from learned_schedulers.graphs.models.whole_graph.settings import Published
 from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph as WholeGraphSettings
 from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.method_settings import MethodSettings, entry
@@ -46,6 +49,13 @@ VARIANTS: dict[str, MethodSettings] = {  # every method with each of its kinds o
     "go, separate": entry("graph", "go", evaluations=60, tasks="separate", settings={"rounds": False, "samples": 10}),
     "go, from another network": entry("graph", "go", evaluations=60, model="whole_graph", learns=False),
     "go, from an expert": entry("graph", "go", evaluations=60, start="expert", tasks="priority"),
+    "go_published": entry("graph", "go_published", evaluations=40, settings={"width": 16, "samples": 10}),
+    "go_published, placing": entry(
+        "graph", "go_published", evaluations=40, settings={"width": 16, "samples": 10, "priorities": False}
+    ),
+    "go_published, from another network": entry(
+        "graph", "go_published", evaluations=40, model="published", learns=False, settings={"samples": 15}
+    ),
     "hdp": entry("graph", "hdp", evaluations=40, groups=8, width=16),
 }
 _NAMED = {variant.method for variant in VARIANTS.values()}
@@ -90,6 +100,9 @@ def weights(settings: MethodSettings) -> Path:
     path = Path(FOLDER.name) / f"{settings.network}.safetensors"
     if settings.method == "go":
         save_whole_graph(WholeGraph(WholeGraphSettings(width=16)), path)
+        return path
+    if settings.method == "go_published":
+        save_published(initial(Published(width=16), ["conv"], 8, 0), path)
         return path
     save(small_policies.policy(0, **POLICIES[settings.network]), path)
     return path
@@ -190,7 +203,7 @@ def test_what_is_kept_fits_the_memory(variant: str) -> None:
 
 REFUSING = [
     *("round_robin", "contiguous", "metis", "one_device", "expert", "repaired"),
-    *("decision_annealing", "go", "go, separate", "hdp"),
+    *("decision_annealing", "go", "go, separate", "go_published", "hdp"),
 ]
 
 

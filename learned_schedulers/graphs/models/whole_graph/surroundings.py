@@ -18,7 +18,7 @@ from torch import Tensor
 
 from learned_schedulers.graphs.devices.completion import OFFSETS, OPEN, Completion, Decisions
 from learned_schedulers.graphs.devices.evaluation import Evaluated
-from learned_schedulers.graphs.problems.problem import GraphArrays
+from learned_schedulers.graphs.problems.problem import GraphArrays, Problem
 
 OPERATION_NUMBERS, GRAPH_NUMBERS, SCHEDULE_NUMBERS, DEVICE_NUMBERS = 10, 5, 5, 8
 
@@ -35,8 +35,8 @@ class Surroundings:
     @staticmethod
     def of(completion: Completion) -> Surroundings:
         problem, delays = completion.problem, completion.problem.delays
-        n, unit, path = len(problem), _unit(completion), max(problem.critical_path, 1e-300)
-        memory = _memory(completion)
+        n, unit, path = len(problem), unit_of(problem), max(problem.critical_path, 1e-300)
+        memory = device_bytes(problem)
         columns = [
             np.log(problem.seconds / unit + 1e-3),
             np.log(delays / unit + 1e-3),
@@ -77,7 +77,7 @@ class Standing:
 def standing(surroundings: Surroundings, decisions: Decisions, evaluated: Evaluated) -> Standing:
     """The numbers of one schedule; `decisions` and `evaluated` have S = 1."""
     completion = surroundings.completion
-    problem, unit = completion.problem, _unit(completion)
+    problem, unit = completion.problem, unit_of(completion.problem)
     n, m = len(problem), problem.devices
     placement, ends = evaluated.placements[0], evaluated.ends[0]
     span = float(evaluated.seconds[0])
@@ -92,7 +92,7 @@ def standing(surroundings: Surroundings, decisions: Decisions, evaluated: Evalua
         (entering - entering[placed][:, None]) / unit,
         (leaving - leaving[placed][:, None]) / unit,
         np.broadcast_to(np.bincount(placement, problem.seconds, m) / max(span, 1e-300) * 4, (n, m)),
-        np.broadcast_to(evaluated.peaks[0] / _memory(completion) * 4, (n, m)),
+        np.broadcast_to(evaluated.peaks[0] / device_bytes(problem) * 4, (n, m)),
         (ready - ready[placed][:, None]) / unit,
     ]
     columns = [
@@ -109,13 +109,13 @@ def standing(surroundings: Surroundings, decisions: Decisions, evaluated: Evalua
     )
 
 
-def _unit(completion: Completion) -> float:
-    return float(completion.problem.seconds.mean()) or 1.0
+def unit_of(problem: Problem) -> float:
+    """The mean run time, in seconds."""
+    return float(problem.seconds.mean()) or 1.0
 
 
-def _memory(completion: Completion) -> float:
+def device_bytes(problem: Problem) -> float:
     """Bytes of a device; without a limit, the most that the graph may need."""
-    problem = completion.problem
     most = float(problem.weights.sum() + problem.sizes.sum()) or 1.0
     return problem.memory if np.isfinite(problem.memory) and problem.memory > 0 else most
 
