@@ -87,8 +87,9 @@ class SegmentAttention(nn.Module):
 def stack(settings: Layers) -> tuple[nn.ModuleList, nn.ModuleList, nn.ModuleList]:
     """Layers of GraphSAGE, of attention, and a gate for each of both; without those that an ablation leaves out."""
     sage = nn.ModuleList([Sage(settings.width) for _ in range(settings.graph_layers)])
-    attention = [SegmentAttention(settings) for _ in range(settings.attention_layers)]
-    attention = nn.ModuleList(attention if settings.attention else [])
+    # Layers that are left out are made, too, so that the other weights are the same.
+    attending = [SegmentAttention(settings) for _ in range(settings.attention_layers)]
+    attention = nn.ModuleList(attending if settings.attention else [])
     gates = len(sage) + len(attention) if settings.modulation else 0
     return sage, attention, nn.ModuleList([Linear(settings.width, settings.width) for _ in range(gates)])
 

@@ -40,9 +40,9 @@ class Published(Layers):
     """The paper's own policy and PPO. What the paper does not state was chosen on development graphs."""
 
     priorities: bool = True  # it orders, too; otherwise the one rule of ordering does, as for HDP
-    samples: Positive = 32  # schedules drawn from one pass of the network: a batch of PPO
+    samples: Positive = 16  # schedules drawn from one pass of the network: a batch of PPO
     epochs: Positive = 4  # steps of the optimiser for one batch
-    learning_rate: Annotated[float, Field(ge=0)] = 1.0e-3
+    learning_rate: Annotated[float, Field(ge=0)] = 2.0e-3
     clip: Annotated[float, Field(gt=0)] = 0.2
     entropy: Annotated[float, Field(ge=0)] = 0.01  # weight of the mean entropy of a choice
     invalid: Annotated[float, Field(gt=1)] = 10.0  # minus the reward of what exceeds the memory; one device's is 1
