@@ -45,9 +45,9 @@ from saga.schedulers import (
 )
 from saga.schedulers.cpop import cpop_ranks, upward_rank
 
+from learned_schedulers.graphs.devices.ordering import by_times
 from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.methods import Budget, Proposals
-from learned_schedulers.graphs.methods.rules.ordering import by_times
 from learned_schedulers.graphs.methods.rules.proposing import proposed
 from learned_schedulers.graphs.methods.rules.repair import fits
 from learned_schedulers.graphs.problems.problem import Problem

@@ -15,12 +15,12 @@ from pymoo.algorithms.soo.nonconvex.brkga import BRKGA
 from pymoo.core.problem import Problem as Keys
 from pymoo.optimize import minimize
 
+from learned_schedulers.graphs.devices.ordering import ordered
 from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.method_settings import Brkga as Settings
 from learned_schedulers.graphs.method_settings import Ties
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.listing import listed
-from learned_schedulers.graphs.methods.rules.ordering import ordered
 from learned_schedulers.graphs.methods.rules.proposing import curve, proposed
 from learned_schedulers.graphs.problems.problem import Problem
 

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 from ortools.sat.python import cp_model
 
+from learned_schedulers.graphs.devices.ordering import by_times
 from learned_schedulers.graphs.devices.simulator import makespans, starts
 from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.method_settings import CpSat as Settings
 from learned_schedulers.graphs.methods import TIMED_OUT, Budget, Proposals
 from learned_schedulers.graphs.methods.rules.listing import by_critical_path
-from learned_schedulers.graphs.methods.rules.ordering import by_times
 from learned_schedulers.graphs.methods.rules.proposing import proposed
 from learned_schedulers.graphs.problems.problem import Problem
 

@@ -34,10 +34,10 @@ from torch import Tensor, nn
 
 from learned_schedulers.graphs.devices.completion import Completion
 from learned_schedulers.graphs.devices.evaluation import Evaluated, evaluated
+from learned_schedulers.graphs.devices.ordering import ordered
 from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.method_settings import Hdp as Settings
 from learned_schedulers.graphs.methods import Budget, Proposals
-from learned_schedulers.graphs.methods.rules.ordering import ordered
 from learned_schedulers.graphs.methods.rules.proposing import improvements, of_search
 from learned_schedulers.graphs.models.whole_graph.layers import zero_linear
 from learned_schedulers.graphs.models.whole_graph.search import losses

@@ -12,10 +12,10 @@ import time
 import numpy as np
 
 from learned_schedulers.graphs.devices.completion import earliest_finish
+from learned_schedulers.graphs.devices.ordering import by_times
 from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.method_settings import Heft as Settings
 from learned_schedulers.graphs.methods import Budget, Proposals
-from learned_schedulers.graphs.methods.rules.ordering import by_times
 from learned_schedulers.graphs.methods.rules.proposing import proposed
 from learned_schedulers.graphs.problems.problem import Problem
 

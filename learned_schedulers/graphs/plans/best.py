@@ -15,11 +15,11 @@ from typing import Any, Literal
 import numpy as np
 
 from learned_schedulers.files import printable
+from learned_schedulers.graphs.devices.ordering import ordered
 from learned_schedulers.graphs.devices.simulator import makespans, peaks
 from learned_schedulers.graphs.devices.targets import Target, proxy
 from learned_schedulers.graphs.methods import Budget, make
 from learned_schedulers.graphs.methods.annealing import annealed
-from learned_schedulers.graphs.methods.rules.ordering import ordered
 from learned_schedulers.graphs.methods.rules.repair import fits, repaired
 from learned_schedulers.graphs.methods.rules.squeeze import hastened, squeezed
 from learned_schedulers.graphs.models import SHIPPED

@@ -10,11 +10,11 @@ import torch
 
 from learned_schedulers.graphs.devices import targets
 from learned_schedulers.graphs.devices.evaluation import evaluated
+from learned_schedulers.graphs.devices.ordering import ordered
 from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.methods import Budget, Proposals, make
 from learned_schedulers.graphs.methods.hdp import Network, advantages
 from learned_schedulers.graphs.methods.hdp import Settings as HdpSettings
-from learned_schedulers.graphs.methods.rules.ordering import ordered
 from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
 from learned_schedulers.method_settings import entry
 from tests.graphs.problems import drawn

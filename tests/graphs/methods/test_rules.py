@@ -9,11 +9,11 @@ import pytest
 
 from learned_schedulers.graphs.devices.completion import earliest_finish
 from learned_schedulers.graphs.devices.limits import limited
+from learned_schedulers.graphs.devices.ordering import by_times, ordered
 from learned_schedulers.graphs.devices.simulator import makespans, peaks, starts
 from learned_schedulers.graphs.method_settings import Ties
 from learned_schedulers.graphs.methods.contiguous import split
 from learned_schedulers.graphs.methods.rules.listing import TIES, listed
-from learned_schedulers.graphs.methods.rules.ordering import by_times, ordered
 from learned_schedulers.graphs.methods.rules.proposing import curve
 from learned_schedulers.graphs.methods.rules.repair import fits, repaired
 from learned_schedulers.graphs.methods.rules.squeeze import squeezed

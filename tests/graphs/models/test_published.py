@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from learned_schedulers.graphs.devices.evaluation import evaluated
-from learned_schedulers.graphs.methods.rules.ordering import ordered
+from learned_schedulers.graphs.devices.ordering import ordered
 from learned_schedulers.graphs.models.whole_graph import published_learning as learning
 from learned_schedulers.graphs.models.whole_graph.published import Operations, PublishedGo, initial
 from learned_schedulers.graphs.models.whole_graph.settings import Generalised

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import torch
 
+from learned_schedulers.graphs.devices.ordering import ordered
 from learned_schedulers.graphs.devices.simulator import makespans, peaks
-from learned_schedulers.graphs.methods.rules.ordering import ordered
 from learned_schedulers.graphs.methods.rules.repair import fits
 from learned_schedulers.graphs.models.whole_graph.network import WholeGraph, save
 from learned_schedulers.graphs.models.whole_graph.settings import WholeGraph as Settings

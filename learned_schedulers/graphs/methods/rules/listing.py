@@ -11,8 +11,8 @@ from typing import get_args
 import numpy as np
 from numba import njit
 
+from learned_schedulers.graphs.devices.heap import pop, push
 from learned_schedulers.graphs.method_settings import Ties
-from learned_schedulers.graphs.methods.rules.heap import pop, push
 from learned_schedulers.graphs.problems.problem import GraphArrays, Problem
 
 TIES: tuple[Ties, ...] = get_args(Ties)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from learned_schedulers.graphs.devices.ordering import ordered
 from learned_schedulers.graphs.devices.simulator import peaks
-from learned_schedulers.graphs.methods.rules.ordering import ordered
 from learned_schedulers.graphs.problems.problem import Problem
 
 _ROUNDS = 100  # each moves at least one operation; the repair fails if it needs more

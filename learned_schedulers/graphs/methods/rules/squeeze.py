@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from learned_schedulers.graphs.devices.ordering import ordered
 from learned_schedulers.graphs.devices.simulator import makespans, peaks
-from learned_schedulers.graphs.methods.rules.ordering import ordered
 from learned_schedulers.graphs.methods.rules.repair import fits
 from learned_schedulers.graphs.problems.problem import Problem
 

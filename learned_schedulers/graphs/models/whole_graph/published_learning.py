@@ -9,7 +9,7 @@ What the paper leaves open, and what is chosen here:
 - the ratio of PPO is that of each single choice, all with the advantage of their schedule. That of a whole schedule, a
   product over all operations, leaves the clip's bounds after one step on graphs of some hundred operations;
 - the baseline is the mean reward of the batch, and advantages count in its standard deviation;
-- a device starts, of its operations that can start first, the one of the highest priority (rules/ordering.py).
+- a device starts, of its operations that can start first, the one of the highest priority (devices/ordering.py).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from learned_schedulers.graphs.devices.evaluation import Evaluated, evaluated
-from learned_schedulers.graphs.methods.rules.ordering import ordered
+from learned_schedulers.graphs.devices.ordering import ordered
 from learned_schedulers.graphs.models.whole_graph.published import Operations, PublishedGo, initial
 from learned_schedulers.graphs.models.whole_graph.search import INVALID, LONGEST_STEP, SearchResult
 from learned_schedulers.graphs.models.whole_graph.settings import Generalised

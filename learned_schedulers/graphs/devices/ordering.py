@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from learned_schedulers.graphs.methods.rules.heap import pop, push
+from learned_schedulers.graphs.devices.heap import pop, push
 from learned_schedulers.graphs.problems.problem import GraphArrays, Problem
 from learned_schedulers.kernel_arrays import read_only
 
