@@ -12,7 +12,9 @@ What the paper leaves open, and what is chosen here:
 - a kind that no training graph has is embedded as 0, "other": the embeddings of the others are learned around it;
 - the network has an output for each device, as in the paper; with fewer devices than in its training, the last ones
   are masked;
-- the gates are 1 + tanh(W mean), so that an untrained network is nearly the one without them.
+- the gates are 1 + tanh(W mean), those of the network that improves schedules (network.py);
+- the last layers are 0 at first: all choices are equally likely. Large random weights there begin without entropy, and
+  do not learn.
 """
 
 from __future__ import annotations
