@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from learned_schedulers.graphs.devices import judging
+from learned_schedulers.graphs.devices.ordering import ordered
 from learned_schedulers.graphs.devices.queues import BUSY, Busy, queued_makespans
 from learned_schedulers.graphs.devices.simulator import makespans
-from learned_schedulers.graphs.methods.rules.ordering import ordered
 from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
 from tests.graphs.problems import drawn
 
