@@ -22,7 +22,7 @@ from learned_schedulers.bench.provenance import package_of
 from learned_schedulers.bench.tasks import SIMULATED, Fault, Introduction, Task
 from learned_schedulers.graphs.devices import judging, targets
 from learned_schedulers.graphs.devices.limits import limited
-from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, DeviceName, GraphTarget, Link
+from learned_schedulers.graphs.devices.settings import DEVICES, FROZEN_TARGETS, LINKS, DeviceName, GraphTarget, Link
 from learned_schedulers.graphs.devices.targets import CountedTarget, Target
 from learned_schedulers.graphs.method_settings import Sight
 from learned_schedulers.graphs.methods import UNSUPPORTED, Budget, Proposals, make
@@ -90,7 +90,7 @@ class GraphSet(NamedTuple):
         """Names of its targets; of a set without limits also a strength: `bandwidth_0.3`."""
         if self.limited:
             return tuple(LINKS)
-        return (*map(str, GraphTarget), *(LINKS if self.device else ()))
+        return (str(GraphTarget.PROXY), *map(str, FROZEN_TARGETS), *(LINKS if self.device else ()))
 
     @property
     def peers(self) -> dict[str, tuple[str, ...]]:

@@ -7,7 +7,7 @@ schedule that exceeds the memory has a constant reward. Nothing is repaired, and
 
 What the paper leaves open, and what is chosen here:
 - the ratio of PPO is that of each single choice, all with the advantage of their schedule. That of a whole schedule is
-  a product over all operations, which has no bounds on large graphs; on two small ones it learned about as fast;
+  a product over all operations, which has no bounds on large graphs; on two small ones neither was clearly faster;
 - the baseline is the mean reward of the batch, and advantages count in its standard deviation. Running means and
   deviations learned more slowly on two small graphs, with one seed;
 - a device starts, of its operations that can start first, the one of the highest priority (devices/ordering.py).
