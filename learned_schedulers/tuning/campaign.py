@@ -269,15 +269,16 @@ class Campaign:
         hottest = max(share for _, share, _ in sites.values())
         hot = {site: each for site, each in sites.items() if each[1] >= _COLD * hottest}
         cold = {site: each for site, each in sites.items() if site not in hot}
-        for some, part in (hot, 1 - _FOR_COLD * bool(cold)), (cold, _FOR_COLD):
-            self._search_beside(some, part * seconds, emitters)
+        self._search_beside(hot, seconds * (1 - _FOR_COLD * bool(cold)), emitters)
+        if cold:
+            self._search_beside(cold, seconds * _FOR_COLD, emitters)
 
     def _search_beside(
         self, sites: Mapping[Site, tuple[HotFile, float, dict[Choice, bytes]]], seconds: float, emitters: Emitters
     ) -> None:
         judge = Judge(self._settings.bench, self._state / "judge", len(sites))
         learned = partial(learned_search.search, weights=learned_search.read())
-        hottest = max((share for _, share, _ in sites.values()), default=1)
+        hottest = max(share for _, share, _ in sites.values())
 
         def outcome_of(site: Site) -> Found | Exception:
             file, share, ready = sites[site]
@@ -290,7 +291,7 @@ class Campaign:
             finally:
                 judge.leave()
 
-        with ThreadPoolExecutor(max(len(sites), 1)) as threads:
+        with ThreadPoolExecutor(len(sites)) as threads:
             try:
                 results = list(threads.map(outcome_of, sites))
             except BaseException:

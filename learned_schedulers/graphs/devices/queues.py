@@ -26,7 +26,8 @@ def queued_makespans(
     result on another device has a transfer of its own; otherwise one serves all operations there.
     """
     makespans = np.zeros(len(orders))
-    _run(problem.arrays, problem.devices, orders, placements, BUSY.index(busy), each_child, makespans)
+    waits = (busy in ("sender", "both"), busy in ("receiver", "both"), busy == "link")
+    _run(problem.arrays, problem.devices, orders, placements, waits, each_child, makespans)
     return makespans
 
 
@@ -36,10 +37,12 @@ def _run(
     n_devices: int,
     orders: np.ndarray,
     placements: np.ndarray,
-    busy: int,
+    waits: tuple[bool, bool, bool],
     each_child: bool,
     makespans: np.ndarray,
 ) -> None:
+    """Fill `makespans`, (S,). waits: whether transfers wait for the sender, for the receiver, for the link."""
+    for_sender, for_receiver, for_link = waits
     n = len(graph.seconds)
     ends, arrivals = np.empty(n), np.empty((n, n_devices))
     for s in range(len(orders)):
@@ -55,18 +58,18 @@ def _run(
                     arrivals[parent, device] = ends[parent]
                 elif each_child or np.isnan(arrivals[parent, device]):
                     begin = ends[parent]
-                    if busy == 1 or busy == 3:
+                    if for_sender:
                         begin = max(begin, free[source])
-                    if busy == 2 or busy == 3:
+                    if for_receiver:
                         begin = max(begin, free[device])
-                    if busy == 4:
+                    if for_link:
                         begin = max(begin, link)
                     end = arrivals[parent, device] = begin + delay
-                    if busy == 1 or busy == 3:
+                    if for_sender:
                         free[source] = end
-                    if busy == 2 or busy == 3:
+                    if for_receiver:
                         free[device] = end
-                    if busy == 4:
+                    if for_link:
                         link = end
                 start = max(start, arrivals[parent, device])
             ends[i] = free[device] = max(start, free[device]) + graph.seconds[i]

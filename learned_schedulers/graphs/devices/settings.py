@@ -75,7 +75,7 @@ _STRENGTH = re.compile(r"\d{1,3}(\.\d{1,3})?")
 class GraphTarget(StrEnum):
     """Targets of schedules of graphs, beside links with real figures (judging.py).
 
-    Those of FROZEN have frozen strengths; the last two have one in their names, as `blocking_latency_0.6`.
+    Those of FROZEN_TARGETS have frozen strengths; the last two have one in their names, as `blocking_latency_0.6`.
     """
 
     PROXY = auto()
