@@ -33,7 +33,6 @@ from learned_schedulers.tuning.variants import apart, delete
 SHARE = 0.02  # of the benchmark's time, from which a function is hot
 _UNFIT = (LlvmError, NotSeparable, NotDispatchable, NotPlaceable, Unreadable)
 _STEADY = 0.01  # of the time: what ten pairs of runs should tell
-_COLD, _FOR_COLD = 0.1, 0.15  # of the hottest function's share, and of the time: functions that are searched last
 _FOR_SEARCH = 1 / 3  # of the time that the user gives, at least; the rest is for building and confirming
 _WAYS, _BUILDS = 6, 14  # that are compared, and that are made, about
 _MARGIN = 1.2  # of the time of runs and builds: what lies between them, and the user's tests
@@ -260,18 +259,21 @@ class Campaign:
         return target.read_bytes()
 
     def _search(self, sites: Mapping[Site, tuple[HotFile, float, dict[Choice, bytes]]], emitters: Emitters) -> None:
-        """Search the functions beside each other, in the same runs; the hotter one is, the longer.
-
-        Those of a small share, whose calls are seldom, would keep the others waiting: they are searched afterwards.
-        """
+        """Search groups of functions, those of one in the same runs; the hotter one is, the longer."""
         ends = self._began + 60 * self._settings.minutes - self._confirming()
         seconds = max(ends - time.monotonic(), _FOR_SEARCH * 60 * self._settings.minutes)
-        hottest = max(share for _, share, _ in sites.values())
-        hot = {site: each for site, each in sites.items() if each[1] >= _COLD * hottest}
-        cold = {site: each for site, each in sites.items() if site not in hot}
-        self._search_beside(hot, seconds * (1 - _FOR_COLD * bool(cold)), emitters)
-        if cold:
-            self._search_beside(cold, seconds * _FOR_COLD, emitters)
+        ends = time.monotonic() + seconds
+        # A symbol may be of several files, which each have one: what any of them mentions counts.
+        mentioned: dict[str, set[str]] = {}
+        for file in self._files.values():
+            for symbol, symbols_of_it in file.mentioned.items():
+                mentioned.setdefault(symbol, set()).update(symbols_of_it)
+        shares = {site.function: share for site, (_, share, _) in sites.items()}
+        groups = hot_functions.groups(shares, mentioned)
+        for number, group in enumerate(groups):
+            of_group = {site: each for site, each in sites.items() if site.function in group}
+            rest = sum(shares[hottest] for hottest, *_ in groups[number:])
+            self._search_beside(of_group, (ends - time.monotonic()) * shares[group[0]] / rest, emitters)
 
     def _search_beside(
         self, sites: Mapping[Site, tuple[HotFile, float, dict[Choice, bytes]]], seconds: float, emitters: Emitters

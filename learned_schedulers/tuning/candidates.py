@@ -62,6 +62,12 @@ def mentioned(text: str) -> set[str]:
     return {*_GLOBAL.findall(text)}
 
 
+def mentioned_by_function(text: str) -> dict[str, set[str]]:
+    """The same for each function of a module, by its name with @."""
+    bodies = {head.at: text.find(f"\n{head.head}\n") + 1 for head in functions(text)}
+    return {at: mentioned(text[begin : text.index("\n}", begin)]) for at, begin in bodies.items()}
+
+
 def addresses(text: str) -> set[str]:
     """The names with @ whose address a module uses, and of functions not merely to call them."""
     return {*_ADDRESS.findall(text)}

@@ -55,6 +55,7 @@ _REPLACEABLE = ("-fno-ipa-ra", "-fno-ipa-stack-alignment")
 _KEPT = ("-fkeep-static-functions", "-fkeep-inline-functions")  # GCC: those that are inlined wherever they are called
 _CACHED = 32  # codes and objects of a file by other options: those of a large file are large
 _QUIET = {"gcc": ("-w",), "clang": ("-w", "-Qunused-arguments")}
+_CLANG_ALONE = ("-fprofile-instr-", "-Weverything", "-Qunused-arguments")  # GCC refuses them
 
 
 def begins_in_order(how: str) -> bool:
@@ -120,6 +121,12 @@ class HotFile:
     def functions(self) -> dict[str, Function]:
         """Its functions by their symbols."""
         return {function.symbol: function for function in functions(self.text)}
+
+    @cached_property
+    def mentioned(self) -> dict[str, set[str]]:
+        """The symbols that each of its functions mentions."""
+        names = candidates.mentioned_by_function(self.text)
+        return {symbol: {*map(candidates.symbol, names[function.at])} for symbol, function in self.functions.items()}
 
     def alone(self, symbol: str) -> str:
         """The module of a function alone."""
@@ -251,7 +258,9 @@ class HotFile:
             raise NotSeparable(f"{kind} is not installed")
         apart = {*_APART[kind]} <= {*more}
         _check(kind, [word for word in more if word not in (*_APART[kind], *_KEPT, *_REPLACEABLE)])
-        options = [*without_outputs(self.call.words[1:]), *_QUIET[kind], *more]
+        refused = _CLANG_ALONE if kind == "gcc" else ()
+        words = [word for word in without_outputs(self.call.words[1:]) if not word.startswith(refused)]
+        options = [*words, *_QUIET[kind], *more]
         if apart and not _ANY_ADDRESS & {*options}:
             options.append("-fPIE")
         with tempfile.NamedTemporaryFile(suffix=".o") as file:

@@ -28,7 +28,8 @@ BURST = np.dtype(
 _RESULTS, _COUNTS = "results", 16  # file; bytes of its head: bursts so far, and how many it can hold
 MOST_BURSTS = 1 << 21
 _TICKS = 40_000  # of a burst: some ten microseconds
-_SECONDS, PATIENCE = 15.0, 4.0  # of one judgement, at most: and if the benchmark ends when so many are over
+_SECONDS = 15.0  # of one judgement, at most
+PATIENCE = 1 / 15  # seconds for each burst required, until FEWEST are enough if the benchmark is over
 FEWEST = 5  # rounds by which candidates may be judged
 _SWEEPS = 30  # of least squares
 
@@ -132,10 +133,9 @@ class Judge:
             past = time.monotonic() - began
             if past > seconds or len(of_run) >= MOST_BURSTS or (is_over and not len(of_run)):
                 return True
-            fewest = FEWEST if is_over and past > PATIENCE else MOST_BURSTS
             return all(
                 np.bincount(of_run["candidate"][of_run["site"] == site], minlength=versions).min()
-                >= min(bursts, fewest)
+                >= (min(bursts, FEWEST) if is_over and past > PATIENCE * bursts else bursts)
                 for site, (versions, bursts) in required.items()
             )
 

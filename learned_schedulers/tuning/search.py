@@ -201,7 +201,7 @@ class Search:
 
     def _together(self, choice: Choice) -> int:
         """How many orders to judge in one run: more, if that takes longer than compiling; not for seldom calls."""
-        if self._judge.seconds > PATIENCE:
+        if self._judge.seconds > PATIENCE * _BURSTS:
             return learned_search.POPULATION
         began = time.monotonic()
         self._file.version(self._site.function, choice, self._emitters)

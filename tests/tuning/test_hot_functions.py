@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from learned_schedulers.tuning.hot_functions import NotSampled, shares
+from learned_schedulers.tuning.hot_functions import NotSampled, groups, shares
 
 CODE = """
 #include <stdlib.h>
@@ -42,3 +42,9 @@ def test_the_hottest_is_first(program: Path) -> None:
 def test_a_benchmark_that_fails_is_told(program: Path) -> None:
     with pytest.raises(NotSampled, match=r"exit code|perf is missing"):
         shares("./a", program, program)
+
+
+def test_functions_that_call_each_other_are_searched_apart() -> None:
+    share = {"compress": 0.2, "sort": 0.3, "compare": 0.4, "huffman": 0.1, "crc": 0.01}
+    mentioned = {"compress": {"between", "huffman"}, "between": {"sort"}, "sort": {"compare", "sort"}}
+    assert groups(share, mentioned) == [["compare", "huffman"], ["sort"], ["compress"], ["crc"]]
