@@ -31,6 +31,20 @@ class SightedSettings(MethodSettings):
         return TARGET if self.sees == "target" else frozenset()
 
 
+class ToldSettings(MethodSettings):
+    """Settings of a method that does not know the target, and may be told what transfers might be."""
+
+    # Transfers and noise: none, random ones, or the target's.
+    told: Literal["proxy", "drawn", "target"] = "proxy"
+    strengths: Positive = 10  # of `drawn`, each for an equal share of the schedules
+    least_strength: AboveZero = 0.3  # slope and delay are log-uniform between these two, in mean run times
+    most_strength: AboveZero = 0.8
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return super().needs | (TARGET if self.told == "target" else frozenset())
+
+
 class Annealing(SightedSettings):
     evaluations: Positive = 1000  # schedules that are simulated, list scheduling's among them
     hot: AboveZero = 0.005  # temperature at first and at last, in makespans of the schedule that it starts from
@@ -77,22 +91,13 @@ class Expert(MethodSettings):
     order: Literal["rule", "graph"] = "rule"  # of the operations: the one rule of ordering, or by their numbers
 
 
-class Gflownet(MethodSettings):
+class Gflownet(ToldSettings):
     title: ClassVar = "GFlowNet"
 
     model: str = "gflownet"  # the trained policy, of this experiment or of its `networks`
     sigma: AboveZero = 0.005  # temperature: a lower one gives shorter and more similar schedules
     sigma_unit: SigmaUnit = "speedup"
-    # Transfers and noise that the policy sees: none, random ones, or the target's.
-    told: Literal["proxy", "drawn", "target"] = "proxy"
-    strengths: Positive = 10  # of `drawn`, each for an equal share of the schedules
-    least_strength: AboveZero = 0.3  # slope and delay are log-uniform between these two, in mean run times
-    most_strength: AboveZero = 0.8
     most_operations: Positive = 2000  # of a graph that it takes: its arrays have operations^2 entries
-
-    @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"weights", "target"} if self.told == "target" else {"weights"})
 
 
 class Go(MethodSettings):
@@ -161,11 +166,15 @@ class OneDevice(MethodSettings):
     draws: ClassVar = False
 
 
-class Ppo(MethodSettings):
+class Ppo(ToldSettings):
     title: ClassVar = "PPO"
 
     model: str = "ppo"  # the trained policy, of the experiment or of the one that it names
     most_operations: Positive = 2000  # of a graph that it takes: its arrays have operations^2 entries
+
+
+class RandomisedHeft(ToldSettings, NoisySettings):
+    title: ClassVar = "Randomised HEFT"
 
 
 class RandomisedSearch(MethodSettings):
@@ -209,6 +218,7 @@ CLASSES: dict[str, type[MethodSettings]] = {
     "metis": Metis,
     "one_device": OneDevice,
     "ppo": Ppo,
+    "randomised_heft": RandomisedHeft,
     "randomised_list": NoisySettings,
     "randomised_search": RandomisedSearch,
     "repaired": Repaired,

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from learned_schedulers.graphs.devices import targets
 from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.methods import UNSUPPORTED, Budget, Proposals, make
-from learned_schedulers.graphs.methods.gflownet import strengths_of
 from learned_schedulers.graphs.methods.rules import sampling
+from learned_schedulers.graphs.methods.rules.telling import strengths_of
 from learned_schedulers.graphs.models.conditions import PLAIN, Strengths, at_stake
 from learned_schedulers.graphs.models.policy import make as make_policy
 from learned_schedulers.graphs.models.policy import save
@@ -170,3 +170,16 @@ def test_the_search_proposes_the_best_of_what_randomised_list_scheduling_draws(
     assert np.array_equal(proposed.orders, orders[best]) and np.array_equal(proposed.placements, placements[best])
     assert proposed.stats["evaluations"][-1] == evaluations and proposed.stats["best"][-1] == seconds.min()
     assert proposed.stats["best"][0] == seconds[0]  # the curve is in the sequence in which they were drawn
+
+
+def test_the_first_schedule_of_randomised_heft_is_heft_told_the_same() -> None:
+    slow = replace(JOB, transfers=Transfers(0.3, 0.1))
+    target = Target((slow,))
+    first = make(entry("graph", "randomised_heft", told="target"), {"target": target})
+    heft = make(entry("graph", "heft"), {"target": target})
+    proposals, alone = (
+        method.propose(JOB, np.random.default_rng(0), Budget(count)) for method, count in ((first, 40), (heft, 1))
+    )
+    seconds = target.seconds(proposals.orders, proposals.placements)
+    assert seconds[0] == pytest.approx(target.seconds(alone.orders, alone.placements)[0])
+    assert len(np.unique(seconds)) > 10 and seconds.min() <= seconds[0]
