@@ -23,12 +23,10 @@ NEEDED = {  # chapter -> why the others cannot do without it
     "graph_sets": "its tables are the graphs of all chapters on graphs",
     "reproduction": "params.yaml's section `report` names its experiment `quick`, whose tables the report reads",
     "devices": "params.yaml's section `report` names its experiment `devices_quick`",
-    "policies": "experiments of `execution` schedule graphs with its networks",
 }
 MESSAGES = {  # of chapters that parameters of others name: where
     "reproduction": "experiments.quick",
     "devices": "experiments.devices_quick",
-    "policies": "experiments.this_machine",
 }
 # Their claims stand on cards of others, their sections on pages of others, or their tables in what others read.
 DELETED = os.environ.get("DELETED", "collection,fusion,placement").split(",")

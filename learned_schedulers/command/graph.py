@@ -13,13 +13,13 @@ from learned_schedulers.command import graph_outputs as outputs
 from learned_schedulers.command.explained import explained
 from learned_schedulers.command.kernels import announce
 from learned_schedulers.command.planned import planned, tell_assumptions
+from learned_schedulers.graphs.devices.core import measured, use_all_instructions
 from learned_schedulers.graphs.devices.number_rates import rates_text
 from learned_schedulers.graphs.devices.settings import DEVICES, DeviceName, Link
 from learned_schedulers.graphs.plans.model_files import read_file
 from learned_schedulers.graphs.plans.sources import Source, on_cores, on_devices
 from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.graphs.read.workloads import MOST_DEVICES
-from learned_schedulers.graphs.run.core import measured, use_all_instructions
 
 _CORES = 2  # the default number
 

@@ -7,6 +7,7 @@ import pandas as pd
 from pipeline.lab.page import graph_pictures as pictures
 from pipeline.lab.page.evidence import Evidence
 from pipeline.lab.page.graphs import OF_PAPER
+from pipeline.lab.page.names import in_order
 from pipeline.lab.page.plots import Drawing, drawings
 
 
@@ -17,11 +18,14 @@ def figures(evidence: Evidence) -> dict[str, Drawing]:
     gantts, curves = evidence.table("gantts", experiment), evidence.table("memory_curves", experiment)
     examples = {f"devices_gantt_{k}": (pictures.gantt, bars) for k, (_, bars) in enumerate(gantts.groupby("rank"), 1)}
     sets = evidence.settings(experiment).get("sets", ())
+    executed = evidence.table("executed_points", "this_machine")
+    judged = evidence.settings("this_machine").get("targets", ())
     return drawings(
         **examples,
         devices_memory=(pictures.memory, curves[curves["rank"] == 0]),
         devices_diversity=(pictures.diversity, _scattered(evidence.of(experiment))),
         devices_proxy=(pictures.proxy_against_target, points[points["kept_by"] == "best"]),
+        devices_executed=(pictures.executed, executed, in_order(executed["target"], judged)),
         devices_anytime=(pictures.anytime, parts[(parts["by"] == "evaluations") & parts["set"].isin(sets[:1])]),
     )
 

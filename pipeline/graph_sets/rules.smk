@@ -1,6 +1,6 @@
 """Sets of computation graphs, and experts' placements of them."""
 
-from pipeline.graph_sets.settings import ExecutedSet, GraphSet, PlacedSet
+from pipeline.graph_sets.settings import GraphSet, PlacedSet
 
 
 def graph_files(wildcards):
@@ -27,21 +27,6 @@ rule graph_sets:
     benchmark: "benchmarks/rules/graph_sets/{graph_set}.tsv"
     message: "Choosing the computation graphs of {wildcards.graph_set}"
     shell: stage("graph_sets", "name", "settings", "device")
-
-
-rule coarsen_graphs:
-    input:
-        src=src("coarsen_graphs"),
-        graphs=lambda w: path("graphs", graph_set=P.graph_sets[w.graph_set].executes),
-    output:
-        out=path("graphs"),
-    wildcard_constraints: graph_set=named(ExecutedSet, P.graph_sets)
-    params:
-        settings=lambda w: section("graph_sets", w.graph_set, "coarsening"),
-    log: "logs/coarsen_graphs/{graph_set}.log"
-    benchmark: "benchmarks/rules/coarsen_graphs/{graph_set}.tsv"
-    message: "Merging small operations: {wildcards.graph_set}"
-    shell: stage("coarsen_graphs", "settings")
 
 
 rule placed_graphs:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Field, model_validator
 
 from learned_schedulers.graphs.models.fusing.settings import FusionSet
-from learned_schedulers.graphs.run.settings import Coarsening
 from learned_schedulers.section import Positive, Section
 from pipeline.lab.config.experiments import check_names
 
@@ -66,18 +65,6 @@ class GraphSet(Section):
         return self
 
 
-class ExecutedSet(Section):
-    """The graphs of another set in the form in which two cores of a machine execute them (graphs/run)."""
-
-    executes: str  # name of that set
-    coarsening: Coarsening
-    # These have the same names as fields of GraphSet; the graphs bring run times along.
-    device: ClassVar[None] = None
-    devices: ClassVar[int] = 2
-    memory_bytes: ClassVar[None] = None
-    timed: ClassVar[bool] = True
-
-
 class PlacedSet(Section):
     """Whole graphs of networks that are cached in pipeline/graph_sets/exported, as their device runs them."""
 
@@ -87,31 +74,18 @@ class PlacedSet(Section):
     operations: tuple[Positive, Positive] = (1, 100_000)  # graphs with fewer or more are left out
 
 
-def _kind(entry: object) -> str:
-    executes = "executes" in entry if isinstance(entry, dict) else isinstance(entry, ExecutedSet)
-    return "executed" if executes else "chosen"
-
-
-AnyGraphSet = Annotated[
-    Annotated[GraphSet, Tag("chosen")] | Annotated[ExecutedSet, Tag("executed")], Discriminator(_kind)
-]
-
-
 class Sections(Section):
     """Sections of the parameters."""
 
-    graph_sets: dict[str, AnyGraphSet]
+    graph_sets: dict[str, GraphSet]
     placement_sets: dict[str, PlacedSet] = {}
     fusion_sets: dict[str, FusionSet] = {}
 
 
 def check(params: Any) -> None:
     """Raise ValueError if a set names a set or a device that does not exist. `params`: Params with these sections."""
-    originals = [name for name, graphs in params.graph_sets.items() if isinstance(graphs, GraphSet)]
     for name, graphs in params.graph_sets.items():
-        if isinstance(graphs, ExecutedSet):
-            check_names(f"graph_sets.{name}.executes", [graphs.executes], originals)
-        elif graphs.device is not None:
+        if graphs.device is not None:
             check_names(f"graph_sets.{name}.device", [graphs.device], params.devices)
     for name, placed in params.placement_sets.items():
         check_names(f"placement_sets.{name}.device", [placed.device], params.devices)

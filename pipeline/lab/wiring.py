@@ -38,7 +38,6 @@ RANKS: dict[str, int] = {
     "graphs.devices": 3,
     "graphs.environment": 3,
     "graphs.read": 4,
-    "graphs.run": 5,
     "graphs.compilers": 5,
     "graphs.models": 6,
     "graphs.method_settings": 7,

@@ -12,7 +12,7 @@ import pytest
 from learned_schedulers.blocks.order.targets import TARGETS
 from learned_schedulers.figures import render
 from pipeline.corpus import prepared
-from pipeline.execution import figures as of_execution
+from pipeline.devices import figures as of_devices
 from pipeline.fusion.figures import _links
 from pipeline.own_code.claims import PROCESSORS
 from pipeline.processors import figures as of_processors
@@ -202,8 +202,7 @@ def test_pages_have_sections_of_other_chapters() -> None:
     rows = evidence.results.query("method == 'brkga' and metric == 'makespan'").set_index("baseline")["value"]
     expected = [f"{100 * (rows[baseline] - 1):+.2f}%" for baseline in ("list_scheduling", "one_device")]
     assert [line[:2] for line in shown.cells(text, "BRKGA")] == [expected]
-    (draw,) = of_execution.figures(evidence).values()
-    assert render(draw())[:4] == b"\x89PNG"
+    assert render(of_devices.figures(evidence)["devices_executed"]())[:4] == b"\x89PNG"
     text, _ = shown.page("fusion", shown.evidence("data_collection"))
     (questions,) = shown.cells(text, "How much faster are 4,096 CartPoles at once than Gymnasium's, one by one?")
     assert questions[:2] == ["> 1×", "up to 1,024× (GPU)"]

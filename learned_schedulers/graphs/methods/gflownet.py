@@ -18,7 +18,7 @@ from learned_schedulers.graphs.method_settings import Ppo
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.proposing import proposed
 from learned_schedulers.graphs.methods.rules.sampling import sampled
-from learned_schedulers.graphs.methods.rules.telling import told
+from learned_schedulers.graphs.methods.rules.telling import expected_transfers
 from learned_schedulers.graphs.models.conditions import temperature
 from learned_schedulers.graphs.models.policy import load
 from learned_schedulers.graphs.problems.problem import Problem
@@ -34,7 +34,7 @@ class GFlowNet:
         n, most = len(problem), self._settings.most_operations
         if n > most:
             return Proposals.unsupported(n, f"{n} operations; the network takes at most {most}")
-        problems = told(self._settings, problem, self._target, rng)
+        problems = expected_transfers(self._settings, problem, self._target, rng)
         schedules = sampled(self._policy, problems, self._sigma(problem), budget.proposals, rng)
         return proposed(self._target or Target((problem,)), *schedules, began)
 

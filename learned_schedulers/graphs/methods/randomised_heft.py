@@ -16,7 +16,7 @@ from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.method_settings import RandomisedHeft as Settings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.proposing import proposed
-from learned_schedulers.graphs.methods.rules.telling import told
+from learned_schedulers.graphs.methods.rules.telling import expected_transfers
 from learned_schedulers.graphs.problems.problem import Problem
 
 
@@ -27,7 +27,7 @@ class RandomisedHeft:
 
     def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
         began = time.perf_counter()
-        problems = [each for each, _ in told(self._settings, problem, self._target, rng)]
+        problems = [each for each, _ in expected_transfers(self._settings, problem, self._target, rng)]
         orders, placements = [], []
         for several, share in zip(problems, np.array_split(np.arange(budget.proposals), len(problems)), strict=True):
             for number in range(len(share)):

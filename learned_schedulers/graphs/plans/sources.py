@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from learned_schedulers.graphs.devices.core import Core
 from learned_schedulers.graphs.devices.number_rates import rates_of
 from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, DeviceName, Link, LinkName
 from learned_schedulers.graphs.devices.targets import linked
 from learned_schedulers.graphs.problems.problem import NO_SHARED, Inputs, Parts, Problem, SharedWeights
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.roofline import problem_of
-from learned_schedulers.graphs.run.core import Core
 
 DEFAULT_DEVICES = 4
 

@@ -19,7 +19,7 @@ from pipeline.lab.stages.gather import gather
 
 _SINGLE = (  # published as they are
     *("results", "parts"),
-    *("gantts", "memory_curves", "kept_points", "executed_points", "placed_operations", "fused_operations"),
+    *("gantts", "memory_curves", "kept_points", "placed_operations", "fused_operations"),
 )
 _PLACED = ("history", "outcomes", "sweep")  # the names in their paths become columns
 _SUMMARIES = chapters.modules("summaries")  # of tables that are too large to be published, by `summaries`

@@ -10,7 +10,7 @@ from learned_schedulers.graphs.models.conditions import PLAIN, Strengths, draw_s
 from learned_schedulers.graphs.problems.problem import Problem
 
 
-def told(
+def expected_transfers(
     settings: ToldSettings, problem: Problem, target: Target | None, rng: np.random.Generator
 ) -> list[tuple[Problem, Strengths]]:
     """The problem with each of the transfers that a method is told, and their strengths; target: if it is known."""

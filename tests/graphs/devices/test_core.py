@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from learned_schedulers.graphs.run.core import CONVOLUTIONS, FUNCTIONS, PRODUCTS, WINDOWS, Core, measured
+from learned_schedulers.graphs.devices.core import CONVOLUTIONS, FUNCTIONS, PRODUCTS, WINDOWS, Core, measured
 
 RATES = {PRODUCTS: 8e10, CONVOLUTIONS: 1e11, FUNCTIONS: 1e9, WINDOWS: 4e8}
 CORE = Core(RATES, {"float32": 8e10, "bfloat16": 4e10}, 2e10, 5e-6, 1e10, 16e9)
