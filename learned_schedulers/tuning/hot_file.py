@@ -48,8 +48,12 @@ OPTIONS = {
         *(("-fno-reorder-blocks",), ("-fno-tree-ter",), ("-flive-range-shrinkage",)),
     ),
 }
-# A caller must not know which registers a function leaves alone: another version leaves others.
-_APART = {"gcc": ("-ffunction-sections", "-fno-ipa-ra"), "clang": ("-ffunction-sections",)}
+# A caller must not know which registers a function leaves alone: another version leaves others. And variables of
+# libraries may be far away, as in a program by clang.
+_APART = {
+    "gcc": ("-ffunction-sections", "-fno-ipa-ra", "-mno-direct-extern-access"),
+    "clang": ("-ffunction-sections",),
+}
 # Its callers in the file must not know how a version of GCC's own would leave registers and the stack.
 _REPLACEABLE = ("-fno-ipa-ra", "-fno-ipa-stack-alignment")
 _KEPT = ("-fkeep-static-functions", "-fkeep-inline-functions")  # GCC: those that are inlined wherever they are called

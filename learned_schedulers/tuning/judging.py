@@ -156,7 +156,7 @@ def _read(results: Path) -> np.ndarray:
 
 
 def ticks(of_run: np.ndarray, site: int, candidates: int) -> np.ndarray:
-    """Ticks a call of each candidate, (candidates,); NaN for all if there were hardly any rounds.
+    """Ticks a call of each candidate, (candidates,); NaN if there were hardly any rounds.
 
     A computer is now faster and now slower, for milliseconds or for minutes, and a round is over in less: so each burst
     counts by its ratio to the median of its round, and a candidate by the median of its ratios. Where a burst is one
@@ -182,10 +182,13 @@ def _rounds(of_thread: np.ndarray, candidates: int) -> np.ndarray:
 
 
 def _by_place(bursts: np.ndarray, candidates: int) -> np.ndarray:
-    """The same by least squares of a part of each candidate, of each process and of each place among its bursts."""
+    """The same by least squares of a part of each candidate, of each process and of each place among its bursts.
+
+    NaN for a candidate with hardly any.
+    """
     processes, process = np.unique(bursts["thread"], return_inverse=True)
     counts = np.bincount(bursts["candidate"], minlength=candidates)
-    if len(processes) < FEWEST or counts.min() < FEWEST:
+    if len(processes) < FEWEST:
         return np.full(candidates, np.nan)
     place = np.empty(len(bursts), np.int64)
     for number in range(len(processes)):
@@ -196,7 +199,10 @@ def _by_place(bursts: np.ndarray, candidates: int) -> np.ndarray:
     for _ in range(_SWEEPS):
         for group, part in zip(groups, parts, strict=True):
             rest = logs - sum(each[of] for of, each in zip(groups, parts, strict=True)) + part[group]
-            part[:] = np.bincount(group, rest) / np.bincount(group)
+            part[:] = np.bincount(group, rest) / np.maximum(np.bincount(group), 1)
     rest = logs - parts[0][place] - parts[1][process]
-    typical = [np.median(rest[bursts["candidate"] == candidate]) for candidate in range(candidates)]
+    typical = [
+        np.median(rest[bursts["candidate"] == candidate]) if counts[candidate] >= FEWEST else np.nan
+        for candidate in range(candidates)
+    ]
     return np.exp(np.array(typical) + parts[0].mean() + parts[1].mean())

@@ -122,7 +122,11 @@ class Search:
         if is_called:
             self._note(placeable, self._values(list(placeable.values()), _BURSTS * 2, default))
         if not self._ratios:
-            raise NotPlaceable("it is called too seldom to be judged")
+            raise NotPlaceable(
+                "its versions cannot be loaded into the program"
+                if is_called
+                else "it is called too seldom to be judged"
+            )
         return reasons
 
     def _values(self, objects: Sequence[bytes], bursts: int, default: bytes | None = None) -> np.ndarray:
@@ -130,8 +134,13 @@ class Search:
         seed = int(self._rng.integers(1 << 32))
         controls = [default, default] if default else []
         values = self._judge.ticks(self._site, [*controls, *objects], bursts, seed)
-        ratios = values[len(controls) :] / (np.mean(values[:2]) if default else 1.0)
-        return np.nan_to_num(ratios, nan=np.inf)
+        usual = values[: len(controls)]
+        usual = usual[np.isfinite(usual)]
+        if not default:
+            return np.nan_to_num(values, nan=np.inf)
+        if not len(usual):
+            return np.full(len(objects), np.inf)
+        return np.nan_to_num(values[len(controls) :] / usual.mean(), nan=np.inf)
 
     def _note(self, objects: dict[Choice, bytes], ratios: np.ndarray) -> None:
         for (choice, content), ratio in zip(objects.items(), ratios.tolist(), strict=True):

@@ -226,6 +226,8 @@ def test_calls_that_are_few_tell_by_their_places() -> None:
     values = ticks(np.concatenate(parts), 0, 8)
     assert np.allclose(values / values[0], expected, rtol=1e-3)
     assert np.isnan(ticks(np.concatenate(parts[:4]), 0, 8)).all()  # too few
+    values = ticks(np.concatenate([*parts[:4], *(part for part in parts[4:] if 7 not in part["candidate"])]), 0, 8)
+    assert np.isnan(values[7]) and np.allclose(values[:7] / values[0], expected[:7], rtol=1e-3)
 
 
 def test_searches_share_a_run(program: Program) -> None:
