@@ -46,6 +46,17 @@ def claims() -> Iterator[Claim]:
     question = "Fusion alone, 14 unseen graphs on a V100's roofline: does it save time over no fusion?"
     claim = Claim("go_gain_fusion_v100", ">= 0.33", ratio("separate", **v100), "gain")
     yield claim.as_question(question, "brief", _GO, "placement")
+    for device in ("t4", "v100", "a100"):
+        known = ratio("best", "separate", **v100 | {"target": device})
+        claim = Claim(f"fusion_head_room_{device}", ">= 0.49", known, "gap")  # which saving 33% needs
+        yield claim.as_question(
+            f"{device.upper()}'s roofline: how far above the best known plans is no fusion?", "brief"
+        )
+    question = "The same, trained on other families of graphs, with no further learning?"
+    zero_shot = Claim(
+        "go_gain_fusion_v100_zero_shot", ">= 0.33", ratio("separate", "go_fusion_zero_shot", **v100), "gain"
+    )
+    yield zero_shot.as_question(question, "brief", _GO)
     question = "On a V100's roofline: are its plans faster than priority fusion's?"
     yield gain("go_gain_fusion_v100_over_priority", ratio("priority_fusion", **v100), question)
     agreement = row_of("fusion_on_gpu", set="all", method="fused", target="stream", metric="agreement")

@@ -52,6 +52,8 @@ class Fusion(OnGraphs):
         """See Experiment.check."""
         super().check(key, name, params)
         check_names(f"{key}.machine", [self.machine], [THIS_MACHINE, *params.devices])
+        for model, network in self.models.items():
+            check_names(f"{key}.models.{model}.targets", network.targets, self.simulated_targets)
 
     def settings_of_machines(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """See OnGraphs.settings_of_machines."""

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from learned_schedulers.graphs.compilers.fusion_problem import FusionProblem, fusion_problem
-from learned_schedulers.graphs.compilers.rates import frozen_rates
+from learned_schedulers.graphs.compilers.rates import rates_for
 from learned_schedulers.graphs.models.fusing.fusing_network import save
 from learned_schedulers.graphs.models.fusing.fusing_training import train
 from learned_schedulers.graphs.models.fusing.settings import FusionNetwork
@@ -27,14 +27,14 @@ def main(
     weights: options.Out,
     history: options.Out,
 ) -> None:
-    """Train a network on the graphs of some sets by the cost of this machine, and measure it on another set.
+    """Train a network on the graphs of some sets by the costs of its targets, and measure it on another set.
 
     An interrupted training continues from its last measurement (pipeline/lab/stages/training.py).
     """
     chosen = section(FusionNetwork, settings)
-    learned = [problem for path in training for problem in _problems(path)]
+    learned = [problem for path in training for problem in _problems(path, chosen)]
     trained(
-        partial(train, learned, _problems(development), chosen, seed),
+        partial(train, learned, _problems(development, chosen), chosen, seed),
         save,
         Outputs(weights, history, WHOLE_GRAPH_HISTORY),
         ["learned_schedulers.graphs.models.fusing.fusing_training"],
@@ -43,6 +43,6 @@ def main(
     )
 
 
-def _problems(path: Path) -> list[FusionProblem]:
-    rates = frozen_rates()
-    return [fusion_problem(graph, rates) for graph in read_graphs(path)]
+def _problems(path: Path, settings: FusionNetwork) -> list[FusionProblem]:
+    rates = [rates_for(target, None) for target in settings.targets]
+    return [fusion_problem(graph, of_target) for graph in read_graphs(path) for of_target in rates]

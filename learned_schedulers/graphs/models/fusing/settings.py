@@ -79,9 +79,10 @@ class FusionNetwork(Section):
 
     training: Annotated[list[str], Field(min_length=1)]  # sets
     development: str  # set of the measurements during training
+    targets: Annotated[list[str], Field(min_length=1)] = ["alone"]  # whose costs it learns: this machine, or devices
     updates: Positive  # steps of the optimiser
     problems: Positive = 16  # graphs of an update
     decay: Annotated[float, Field(ge=0)] = 0.01  # weight of the scores' mean square
-    restart: Positive = 60  # draws of a graph until its search starts again
+    restart: Positive = 15  # draws of a graph until its search starts again: each has some fifty in a training
     measurements: Positive = 10  # on the development graphs, over the training, at equal distances
     settings: WholeGraph = WholeGraph()
