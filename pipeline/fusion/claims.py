@@ -47,8 +47,8 @@ def claims() -> Iterator[Claim]:
     claim = Claim("go_gain_fusion_v100", ">= 0.33", ratio("separate", **v100), "gain")
     yield claim.as_question(question, "brief", _GO, "placement")
     for device in ("t4", "v100", "a100"):
-        known = ratio("best", "separate", **v100 | {"target": device})
-        claim = Claim(f"fusion_head_room_{device}", ">= 0.49", known, "gap")  # which saving 33% needs
+        beside_best = ratio("best", "separate", **v100 | {"target": device})
+        claim = Claim(f"fusion_head_room_{device}", ">= 0.49", beside_best, "gap")  # which saving 33% needs
         yield claim.as_question(
             f"{device.upper()}'s roofline: how far above the best known plans is no fusion?", "brief"
         )
