@@ -2,4 +2,5 @@
 
 import gymnasium
 
-gymnasium.register("learned_schedulers/Schedule-v0", "learned_schedulers.graphs.environment.single:ScheduleEnv")
+# gymnasium.make("learned_schedulers.graphs.environment:Schedule-v0", problem=problem) imports this module by itself.
+gymnasium.register("Schedule-v0", "learned_schedulers.graphs.environment.single:ScheduleEnv")

@@ -1,7 +1,7 @@
 """A gymnasium environment for any agent: one schedule of a computation graph, built operation by operation.
 
-`batched.py` defines the states and actions. Once this module is imported, as by `ls.ScheduleEnv`,
-`gymnasium.make("learned_schedulers/Schedule-v0", problem=problem)` makes it, too.
+`batched.py` defines the states and actions. By its id:
+`gymnasium.make("learned_schedulers.graphs.environment:Schedule-v0", problem=problem)`.
 """
 
 from __future__ import annotations

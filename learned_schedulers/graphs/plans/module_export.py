@@ -75,11 +75,11 @@ def export_module(
     way = Way(loss_of(loss), attention)
     trace = _exported(named, inputs, "training" if training else "forward", way, _first)
     own_costs = {} if costs is None else read_costs(costs)
-    return _source_of(constructor_of(named).name, trace, Prices(own_costs), optimizer, eager or training, attention)
+    return _joined_of(constructor_of(named).name, trace, Prices(own_costs), optimizer, eager or training, attention)
 
 
 def read_module(
-    module: torch.nn.Module, inputs: tuple[Any, ...], training: bool = False, loss: str = "cross_entropy"
+    module: torch.nn.Module, inputs: Sequence[Any], training: bool = False, loss: str = "cross_entropy"
 ) -> Source:
     """The graph of a torch module, of a call with these inputs, or of a training step. Forward is not computed.
 
@@ -88,16 +88,16 @@ def read_module(
     """
     name, way = type(module).__name__, Way(loss_of(loss))
     with _explaining(name), _quiet(), no_fast_paths():
-        trace = traced(deepcopy(module), inputs, "training" if training else "forward", way)
-    return _source_of(name, trace, Prices({}), "sgd", training, way.attention)
+        trace = traced(deepcopy(module), tuple(inputs), "training" if training else "forward", way)
+    return _joined_of(name, trace, Prices({}), "sgd", training, way.attention)
 
 
-def _source_of(name: str, trace: Traced, prices: Prices, optimizer: Optimiser, eager: bool, attention: bool) -> Source:
+def _joined_of(name: str, trace: Traced, prices: Prices, optimizer: Optimiser, eager: bool, attention: bool) -> Source:
     """The graph of a traced module. eager: every operation counts; otherwise groups that runtimes compute as one."""
     if eager:
-        return _counted(name, trace, prices, optimizer)
+        return source_of(name, trace, prices, optimizer)
     fixed, numbers = fixed_nodes(trace.nodes), numbered(trace.nodes)
-    source = _counted(name, trace, prices, optimizer, fixed)
+    source = source_of(name, trace, prices, optimizer, fixed)
     constants = frozenset(number for node, number in numbers.items() if node in fixed)
     joins = recognised(steps_of(trace.nodes, prices, fixed), constants, attention)
     return joined(source, joins, KINDS, len(constants))
@@ -140,7 +140,7 @@ def _explaining(named: str) -> Iterator[None]:
         raise ValueError(f"{named}: torch cannot export it: {reason}") from error
 
 
-def _counted(
+def source_of(
     name: str,
     trace: Traced,
     prices: Prices,

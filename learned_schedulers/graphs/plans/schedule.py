@@ -109,6 +109,6 @@ def judge(problem: Problem, order: np.ndarray, placement: np.ndarray) -> Schedul
         if values.dtype.kind not in "iu" or values.shape != (len(problem),):
             form = f"{values.dtype} {values.shape}"
             raise ValueError(f"{name} is {form}; it must be whole numbers of shape ({len(problem)},)")
-    own = Schedule(problem, order.astype(np.int32), placement.astype(np.int32))
-    _ = own.timeline  # raises what is not valid
-    return own
+    judged = Schedule(problem, order.astype(np.int32), placement.astype(np.int32))
+    _ = judged.timeline  # raises what is not valid
+    return judged

@@ -17,6 +17,7 @@ from learned_schedulers.graphs.environment.single import ScheduleEnv
 from learned_schedulers.graphs.problems.problem import Edges, Problem, Transfers
 from tests.graphs.problems import drawn
 
+ID = "learned_schedulers.graphs.environment:Schedule-v0"
 # 0 -> 1, 0 -> 2, both -> 3; a result takes 0.5 s to another device
 DIAMOND = Problem(
     seconds=np.array([1.0, 2.0, 4.0, 1.0]),
@@ -44,7 +45,7 @@ def independent(n: int, devices: int, seconds: float = 1.0) -> Problem:
 def test_gymnasium_finds_no_fault_with_drawn_problems(seed: int, n: int, devices: int, sequence: Sequence) -> None:
     rng = np.random.default_rng(seed)
     problem = drawn.problem(rng, n, devices)
-    environment = gymnasium.make("learned_schedulers/Schedule-v0", problem=problem, sequence=sequence).unwrapped
+    environment = gymnasium.make(ID, problem=problem, sequence=sequence).unwrapped
     assert isinstance(environment, ScheduleEnv)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
