@@ -161,7 +161,7 @@ def test_the_cycles_of_a_block() -> None:
         (lambda: ls.Problem(np.ones(3), np.ones(3), [(0, 1)], 2), "children is a list; it must be Edges"),
         (lambda: ls.block(3), "block does not take these arguments: code"),
         (lambda: ls.block('.incbin "secret"'), "code: .incbin is no instruction"),
-        (lambda: ls.block("nop; f: .include 'secret'"), "code: .include is no instruction"),
+        (lambda: ls.block("nop; /**/ .Include 'secret'"), "code: .Include is no instruction"),
         (lambda: ls.block("moov rax, rbx"), "no instructions in Intel syntax .*line 2: no such instruction"),
         (lambda: ls.block("ret"), "an instruction jumps"),
         (lambda: ls.block(b""), "no bytes: not whole"),

@@ -28,7 +28,7 @@ from learned_schedulers.blocks.read.assembly import gas, intel, split
 from learned_schedulers.blocks.read.forms import Forms
 from learned_schedulers.blocks.run.legal_orders import Order, all_orders
 
-_DIRECTIVE = re.compile(r"(?:^|[;\n:])\s*(\.\w+)")  # it could read or write files
+_DIRECTIVE = re.compile(r"\.(?!L)[A-Za-z_]\w*")  # it could read files; wherever it stands, but for labels such as .L5
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def block(code: bytes | str, memory: MemoryOrder = "single_thread") -> Block:
     if isinstance(code, bytes):
         return Block(code, memory)
     if directive := _DIRECTIVE.search(code):
-        raise ValueError(f"code: {directive[1]} is no instruction; leave out what is for the assembler")
+        raise ValueError(f"code: {directive[0]} is no instruction; leave out what is for the assembler")
     head = "" if "%" in code or "$" in code else ".intel_syntax noprefix\n"
     try:
         sections = assemble(f"{head}{code}\n".encode()).sections.values()
