@@ -39,6 +39,15 @@ def render(figure: Figure) -> bytes:
     return small.getvalue()
 
 
+def content(figure: Figure, suffix: str) -> bytes:
+    """The figure in the form of a file's ending. Raises ValueError for another one than .png, .svg and .pdf."""
+    if (form := suffix.lower()) == ".png":
+        return render(figure)
+    if form in (".svg", ".pdf"):
+        return vectors(figure, "svg" if form == ".svg" else "pdf")
+    raise ValueError(f"a chart is no {suffix or 'file without an ending'}; end its name in .png, .svg or .pdf")
+
+
 def vectors(figure: Figure, form: Literal["svg", "pdf"]) -> bytes:
     """The figure without date or program version, as vectors."""
     drawn = io.BytesIO()

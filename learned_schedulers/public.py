@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
 from importlib import import_module
-from inspect import signature
 from types import FunctionType, ModuleType
 from typing import Any, TypeVar
 
@@ -19,6 +18,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def checked(function: Function) -> Function:
     """The function, which raises ValueError for arguments of other types than it takes, or that it does not have."""
+    from inspect import signature  # the package itself imports this module, and nothing heavy
+
     names = list(signature(function).parameters)
 
     @cache
@@ -43,9 +44,9 @@ def checked(function: Function) -> Function:
 
 
 def _place(names: Sequence[str], argument: int | str, *rest: int | str) -> str:
-    """An argument by its name, where it has one, and the part of it."""
+    """An argument by its name, where it has one, and the part of it; no words of pydantic about a union's members."""
     name = names[argument] if isinstance(argument, int) and argument < len(names) else argument
-    return ".".join(map(str, (name, *rest)))
+    return ".".join(part for part in map(str, (name, *rest)) if "[" not in part)
 
 
 class _Package(ModuleType):

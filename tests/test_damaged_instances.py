@@ -16,7 +16,7 @@ import numpy as np
 
 from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.methods.rules.listing import by_critical_path
-from learned_schedulers.graphs.plans.model_files import read_file
+from learned_schedulers.graphs.plans.model_files import read_graph
 from learned_schedulers.graphs.plans.sources import on_devices
 from learned_schedulers.method_settings import entry
 from learned_schedulers.projects import methods
@@ -46,7 +46,7 @@ def judged(path: Path) -> None:
     if path.suffix == ".csv":
         assert all(0 <= (value.lower or 0) <= value.upper for value in read_best_known(path).values())
     elif path.suffix in (".json", ".stg"):
-        problem = on_devices(read_file(path, {}))
+        problem = on_devices(read_graph(path, {}))
         order, placement = by_critical_path(problem)
         seconds = float(makespans(problem, order[None], placement[None])[0])
         assert np.isfinite(seconds) and seconds >= problem.bound * (1 - 1e-9)

@@ -46,7 +46,7 @@ def test_other_arguments_are_refused(call: Callable[[], Any], message: str) -> N
 
 def test_a_path_may_be_text_and_arguments_stay_the_same_objects(tmp_path: Path) -> None:
     (tmp_path / "two.stg").write_text("2\n0 0 0\n1 3 1 0\n2 4 1 0\n3 0 2 1 2\n")
-    assert len(graphs.read_file(str(tmp_path / "two.stg")).graph) == len(graphs.read_file(tmp_path / "two.stg").graph)
+    assert len(graphs.read_graph(str(tmp_path / "two.stg")).graph) == len(graphs.read_graph(tmp_path / "two.stg").graph)
     array = np.arange(2)
     assert checked(_same)(array) is array
 

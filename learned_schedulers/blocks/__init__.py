@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from learned_schedulers.public import offer
 
 if TYPE_CHECKING:
+    from learned_schedulers.blocks.order.block import Block, block
     from learned_schedulers.blocks.order.file_orders import Change, Orders, joined, limited, propose
     from learned_schedulers.blocks.order.legality import Difference, compare
     from learned_schedulers.blocks.order.orderer import Ordered, Orderer, Status
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TARGETS",
+    "Block",
     "Blocks",
     "Change",
     "CodeBlock",
@@ -26,6 +28,7 @@ __all__ = [
     "Orders",
     "Status",
     "Unreadable",
+    "block",
     "compare",
     "document",
     "format_of",
@@ -38,6 +41,7 @@ __all__ = [
 offer(
     __name__,
     {
+        "order.block": "Block block",
         "order.file_orders": "Change Orders joined limited propose",
         "order.legality": "Difference compare",
         "order.orderer": "Ordered Orderer Status",

@@ -16,7 +16,7 @@ from learned_schedulers.command.planned import planned, tell_assumptions
 from learned_schedulers.graphs.devices.core import measured, use_all_instructions
 from learned_schedulers.graphs.devices.number_rates import rates_text
 from learned_schedulers.graphs.devices.settings import DEVICES, DeviceName, Link
-from learned_schedulers.graphs.plans.model_files import read_file
+from learned_schedulers.graphs.plans.model_files import read_graph
 from learned_schedulers.graphs.plans.sources import Source, on_cores, on_devices
 from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.graphs.read.workloads import MOST_DEVICES
@@ -172,7 +172,7 @@ def _read(model: str, sizes: list[str], inputs: list[str], of_module: dict[str, 
 
         return export_module(model, inputs, **{"training": False, "eager": eager} | of_module)
     options.check_file(model, of_module)
-    return read_file(Path(model), *options.sizes(sizes, inputs), of_module.get("attention", True))
+    return read_graph(Path(model), *options.sizes(sizes, inputs), of_module.get("attention", True))
 
 
 def _on_cores(model: str, source: Source, devices: int, memory: float | None) -> Problem:

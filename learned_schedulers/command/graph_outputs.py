@@ -62,7 +62,7 @@ def _content(
         return split_of(nodes.ids, best.placement[nodes.owners], problem.devices, nodes.names).encode()
     if name == "trace":
         return trace(times, source.names, source.graph.kinds).encode()
-    from learned_schedulers.figures import render, vectors
+    from learned_schedulers import figures
     from learned_schedulers.graphs.plans.gantt import gantt  # slow to import: pandas and matplotlib
 
     alone = replace(problem, devices=1)
@@ -73,5 +73,4 @@ def _content(
     panels = {f"best ({best.method}), speedup {speedup}": times, f"one device{lack}": single}
     room = "" if np.isinf(problem.memory) else f", {problem.memory / 1e9:.4g} GB each"
     figure = gantt(panels, problem.bound, f"{printable(heading)}{room}", source.names)
-    form = path.suffix.lower()
-    return render(figure) if form == ".png" else vectors(figure, "svg" if form == ".svg" else "pdf")
+    return figures.content(figure, path.suffix)

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
+from learned_schedulers import __version__
 from learned_schedulers.command.explained import explained
 
 VERBS = (
@@ -117,9 +118,7 @@ app = typer.Typer(
 
 def _tell_version(shown: bool) -> None:
     if shown:
-        from importlib.metadata import version
-
-        print(f"learned-schedulers {version('learned-schedulers')}")
+        print(f"learned-schedulers {__version__}")
         raise typer.Exit
 
 

@@ -70,6 +70,7 @@ def main(
         kind = _kind_of_gpu(module, device)
         from learned_schedulers.graphs.plans.module_export import source_of, trace_with_weights
         from learned_schedulers.graphs.plans.module_operations import Operations
+        from learned_schedulers.graphs.plans.module_words import constructor_of
         from learned_schedulers.graphs.plans.stream_run import CAPTURED, EAGER, timed_on_streams
         from learned_schedulers.graphs.plans.torch_errors import cause_and_remedy
         from learned_schedulers.graphs.plans.turns import PLAN, measured_text
@@ -80,7 +81,7 @@ def main(
 
         way = Way(loss_of(loss), of_module.get("attention", True))
         trace = trace_with_weights(module, input or [], training, way, "cuda")
-        source = source_of(module, trace, Prices({} if costs is None else read_costs(costs)))
+        source = source_of(constructor_of(module).name, trace, Prices({} if costs is None else read_costs(costs)))
         try:
             operations = Operations(trace)
         except Exception as error:  # the user's operators may raise anything

@@ -59,6 +59,7 @@ WINGS = ("blocks", "graphs", "projects")
 SETTINGS = frozenset(f"{LIBRARY}.{wing}.method_settings" for wing in WINGS)
 # Packages that import a name when it is first used (public.py): who imports a module of them runs nothing else.
 OFFERING = tuple(f"{LIBRARY}.{package}" for package in ("operators", "learning", *WINGS))
+OFFER = f"{LIBRARY}.public"  # all that the library's own package imports; no module here uses the names that it offers
 
 
 def room(module: str) -> str:
@@ -78,6 +79,8 @@ def may_import(importer: str, imported: str) -> bool:
     """
     mine, other = room(importer), room(imported)
     if mine == other or other in ("", *WINGS):  # the packages of the wings hold docstrings alone
+        return True
+    if not mine:  # the library as a whole offers names of its packages
         return True
     if mine in WINGS:  # the package offers names of its rooms
         return other.split(".")[0] == mine or other == "public"
@@ -152,7 +155,7 @@ def closure(*modules: str) -> list[str]:
         if module not in visited:
             visited.add(module)
             paths.add(str(path.relative_to(ROOT)))
-            pending.extend(imports(path))
+            pending.extend(imports(path) if module != LIBRARY else [OFFER])
     return sorted(paths)
 
 

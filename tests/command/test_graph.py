@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 from learned_schedulers.command import planned
 from learned_schedulers.command.main import app
 from learned_schedulers.graphs.devices.simulator import makespans
-from learned_schedulers.graphs.plans.model_files import read_file
+from learned_schedulers.graphs.plans.model_files import read_graph
 from learned_schedulers.graphs.plans.sources import on_devices
 from learned_schedulers.graphs.read.workloads import read_split, read_workload
 from tests.graphs.read.test_workloads import FILES, content, edge, node
@@ -165,7 +165,7 @@ def test_a_workload_is_scheduled_and_written(tmp_path: Path) -> None:
     words = ("--devices", "5", "--link", "nvlink", "--moves", "200", "--memory", "8")
     result = run(RESNET, *words, "--split", split, "--trace", trace, "--gantt", gantt)
     assert result.exit_code == 0, result.output
-    source = read_file(RESNET, {})
+    source = read_graph(RESNET, {})
     problem = on_devices(source, 5, link="nvlink", memory=8)
     placement = read_split(split, read_workload(RESNET))
     assert placement.min() >= 0 and placement.max() < 5

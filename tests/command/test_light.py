@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -86,8 +87,8 @@ def test_help_lists_all_verbs_and_imports_none(tmp_path: Path) -> None:
         "import sys; from learned_schedulers.command.main import app, VERBS; app(['--help'], standalone_mode=False)\n"
     )
     script += "assert not [verb for verb in VERBS if f'learned_schedulers.command.{verb}' in sys.modules]\n"
-    script += "assert len(VERBS) == 10\n"
+    script += "assert len(VERBS) == 13\n"
     script += "assert 'numpy' not in sys.modules"
     answer = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
-    assert "order    Give every basic block an order that takes fewer cycles" in answer.stdout
+    assert re.search("order +Give every basic block an order that takes fewer cycles", answer.stdout)

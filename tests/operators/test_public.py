@@ -29,9 +29,9 @@ def typed(script: str) -> str:
     return answer.stdout
 
 
-@pytest.mark.parametrize("package", ["operators", "blocks", "graphs", "learning"])
+@pytest.mark.parametrize("package", ["", ".operators", ".blocks", ".graphs", ".learning"])
 def test_every_name_is_offered(package: str) -> None:
-    module = import_module(f"learned_schedulers.{package}")
+    module = import_module(f"learned_schedulers{package}")
     assert len(set(module.__all__)) == len(module.__all__) > 3 and set(module.__all__) <= {*dir(module)}
     for name in module.__all__:
         value = getattr(module, name)

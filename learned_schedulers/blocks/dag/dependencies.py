@@ -136,6 +136,18 @@ class Dag:
     edges: list[tuple[int, int, Kind]]  # the transitive reduction
     implied: list[tuple[int, int, Kind]]  # the other direct conflicts
 
+    @classmethod
+    def of(cls, n: int, block: Conflicts) -> Dag:
+        """The DAG of the conflicts of one block of n instructions."""
+        kinds = map(Kind, block.kinds.tolist())
+        edges: list[tuple[int, int, Kind]] = []
+        implied: list[tuple[int, int, Kind]] = []
+        for *pair, is_edge in zip(
+            block.before.tolist(), block.after.tolist(), kinds, block.reduced.tolist(), strict=True
+        ):
+            (edges if is_edge else implied).append(tuple(pair))
+        return cls(n, edges, implied)
+
     def predecessors(self) -> list[int]:
         """The set of direct predecessors of each instruction, as bits."""
         bit_sets = [0] * self.n
@@ -156,14 +168,4 @@ def block_dag(code: bytes, mode: Dependencies, address: int = 0, addresses_known
         np.array([addresses_known]),
         mode,
     )
-    pairs = zip(
-        direct_conflicts.before.tolist(),
-        direct_conflicts.after.tolist(),
-        map(Kind, direct_conflicts.kinds.tolist()),
-        strict=True,
-    )
-    edges: list[tuple[int, int, Kind]] = []
-    implied: list[tuple[int, int, Kind]] = []
-    for pair, is_edge in zip(pairs, direct_conflicts.reduced.tolist(), strict=True):
-        (edges if is_edge else implied).append(pair)
-    return Dag(n, edges, implied)
+    return Dag.of(n, direct_conflicts)

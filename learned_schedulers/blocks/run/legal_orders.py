@@ -13,7 +13,7 @@ from learned_schedulers.blocks.dag.topology import adjacency
 Order = tuple[int, ...]
 
 
-def _all_orders(predecessors: list[int]) -> Iterator[Order]:
+def all_orders(predecessors: list[int]) -> Iterator[Order]:
     """Every legal order, the original one first; `predecessors[i]`: direct predecessors of i, as bits."""
     n = len(predecessors)
     all_instructions = (1 << n) - 1
@@ -56,7 +56,7 @@ def draw(predecessors: list[int], count: int, rng: np.random.Generator) -> list[
     """
     n = len(predecessors)
     original = tuple(range(n))
-    first_orders = list(islice(_all_orders(predecessors), count + 2))
+    first_orders = list(islice(all_orders(predecessors), count + 2))
     if len(first_orders) <= count + 1:
         return [order for order in first_orders if order != original]
     pairs = [(i, k) for k, required in enumerate(predecessors) for i in range(n) if required >> i & 1]

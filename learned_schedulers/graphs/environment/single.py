@@ -1,6 +1,7 @@
 """A gymnasium environment for any agent: one schedule of a computation graph, built operation by operation.
 
-`batched.py` defines the states and actions.
+`batched.py` defines the states and actions. By its id:
+`gymnasium.make("learned_schedulers.graphs.environment:Schedule-v0", problem=problem)`.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ class ScheduleEnv(gymnasium.Env[dict[str, Any], Any]):
     - placement (n,), ends (n,): device of each operation, and the second at which it ends;
     - arrivals (n, m): the second at which all results of scheduled operations that an operation needs are on a device;
     - free (m,), last (m,): the second at which each device becomes free, and its last operation;
-    - action_mask (n * m,): 1 for actions that are allowed; also in `info`.
+    - action_mask (n * m,): 1 for actions that are allowed; also in `info`, as `action_space.sample` takes it.
 
     The reward is 0 until the last step; then it is the speedup, sum of run times / makespan (0 if no operation takes
-    time), and `info` has the makespan. Raises ValueError for a problem without operations, or an action that is not
-    allowed.
+    time), and `info` has the makespan. An action that is not allowed changes nothing and ends the episode
+    with reward 0; `info` has the reason as `refused`. Raises ValueError for a problem without operations.
     """
 
     def __init__(self, problem: Problem, sequence: Sequence = "any") -> None:
@@ -64,6 +65,10 @@ class ScheduleEnv(gymnasium.Env[dict[str, Any], Any]):
         self._chosen, self._start = np.array([[-1], [-1]]), np.zeros(1)  # the last action, and its start
         self._mask = self._states.actions.numpy().reshape(-1)
 
+    def action_masks(self) -> np.ndarray:
+        """(n * m,) bool: actions that are allowed, as sb3-contrib's MaskablePPO asks for them."""
+        return self._mask.astype(bool)
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
@@ -73,15 +78,19 @@ class ScheduleEnv(gymnasium.Env[dict[str, Any], Any]):
         return self._observed()
 
     def step(self, action: int | np.integer) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Add an operation to a device: it starts once the device is free and all results that it needs are there."""
+        """Add an operation to a device: it starts once the device is free and all results that it needs are there.
+
+        Raises ValueError for what is no action at all.
+        """
         states, devices = self._states, self.problem.devices
         if action not in self.action_space:
             count = len(self.problem) * devices
             raise ValueError(f"no action {action}; an action is operation * devices + device, less than {count}")
         operation, device = divmod(int(action), devices)
         if not self._mask[action]:
-            reason = self._reason(operation, device)
-            raise ValueError(f"operation {operation} cannot be added to device {device}: {reason}")
+            observation, details = self._observed()
+            reason = f"operation {operation} cannot be added to device {device}: {self._reason(operation, device)}"
+            return observation, 0.0, True, False, details | {"refused": reason}
         self._chosen[:, 0] = operation, device
         operations, devices_chosen = self._chosen
         arrays = states.arrays  # Environment.step makes tensors, which takes several times as long as a single schedule

@@ -7,7 +7,7 @@ it goes on with what devices lack as a penalty.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -76,20 +76,13 @@ def trials(
     a few seconds. The same seed gives the same schedules. Where a schedule takes no longer than the lower bound,
     annealing and GO have it without a search.
     """
-    target, without = Target((problem,)), proxy(problem).mean
     results: list[Trial] = []
     for number, method in enumerate(METHODS[by]):
-        settings = entry("graph", method, **_SETTINGS.get(method, {}))
         if method == "go" and (settled := _settled(problem, results)):
             results.append(replace(settled, method=method))
             continue
         evaluations = max(1, min(_EVALUATIONS, _PER_OPERATION * len(problem)))
-        budget = Budget(max(1, min(_PROPOSALS, _DRAWN // max(len(problem), 1))), evaluations)
-        inputs = {"target": target} | ({"weights": _WEIGHTS[method]} if method in _WEIGHTS else {})
-        with _one_thread() if method in NETWORKS else nullcontext():
-            proposals = make(settings, inputs).propose(without, np.random.default_rng([seed, number]), budget)
-        message = _lack_of_one(problem) if method == "one_device" else proposals.message
-        trial = _best(method, problem, proposals.orders, proposals.placements, groups, message)
+        trial = trial_of(problem, method, np.random.default_rng([seed, number]), groups, evaluations)
         if method == "go":  # it knows no groups: united, its schedule may be worse than HEFT's, from which it starts
             trial = min(trial, replace(results[-1], method="go"), key=lambda each: each.seconds)
         results.append(trial)
@@ -108,7 +101,7 @@ def trials(
     temperatures = start.seconds * np.geomspace(_HOT, _COLD, moves)
     rng = np.random.default_rng([seed, len(METHODS[by])])
     costs, orders, placements = annealed(
-        target, start.order, start.placement, start.seconds, temperatures, rng, _ANNEALED, groups
+        Target((problem,)), start.order, start.placement, start.seconds, temperatures, rng, _ANNEALED, groups
     )
     trial = _best("annealing", problem, orders, placements, groups, "")
     if trial.seconds > start.seconds:  # only what does not fit the memory is better
@@ -118,6 +111,30 @@ def trials(
         if within := hastened(problem, trial.placement, trial.seconds, rng, groups, moves):
             trial = Trial("annealing", *within)
     return [*results, trial]
+
+
+def trial_of(
+    problem: Problem,
+    method: str,
+    rng: np.random.Generator,
+    groups: np.ndarray | None = None,
+    evaluations: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Trial:
+    """Result of one method. groups: as of `trials`; settings: keys of the method's settings that differ from ours.
+
+    evaluations: schedules that it may simulate; None: as many as its settings say. Raises ValueError for a method that
+    does not exist, or needs what is not here, and for settings that it does not have.
+    """
+    chosen = entry("graph", method, **{**_SETTINGS.get(method, {}), **(settings or {})})
+    limit = Budget.of(chosen)
+    proposals = max(1, min(_PROPOSALS, _DRAWN // max(len(problem), 1)))
+    budget = replace(limit, proposals=proposals, evaluations=evaluations or limit.evaluations)
+    inputs = {"target": Target((problem,))} | ({"weights": _WEIGHTS[method]} if method in _WEIGHTS else {})
+    with _one_thread() if method in NETWORKS else nullcontext():
+        answer = make(chosen, inputs).propose(proxy(problem).mean, rng, budget)
+    message = _lack_of_one(problem) if method == "one_device" else answer.message
+    return _best(method, problem, answer.orders, answer.placements, groups, message)
 
 
 @contextmanager

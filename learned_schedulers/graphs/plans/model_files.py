@@ -1,8 +1,8 @@
-"""A user's model in a file -> its graph: ONNX, a workload, a task graph of others. module_export.py: torch modules."""
+"""A user's graph: ONNX, a workload or a task graph of others in a file; pairs. module_export.py: torch modules."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,13 +17,13 @@ from learned_schedulers.graphs.read.onnx_files import NamedGraph, read_with_name
 from learned_schedulers.graphs.read.onnx_steps import KINDS
 from learned_schedulers.graphs.read.saga import read_saga
 from learned_schedulers.graphs.read.stg import read_stg
-from learned_schedulers.graphs.read.task_graphs import TaskGraph
+from learned_schedulers.graphs.read.task_graphs import FREE, TaskGraph, Tasks, graph_of
 from learned_schedulers.graphs.read.workflows import read_workflow
 from learned_schedulers.graphs.read.workloads import read_workload
 
 
-def read_file(
-    path: Path,
+def read_graph(
+    path: str | Path,
     dimensions: Mapping[str, int] | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     attention: bool = True,
@@ -36,6 +36,7 @@ def read_file(
     dimensions, shapes: of an ONNX file, as of `read_with_names`; eager: every node of it counts; otherwise views cost
     nothing, and nodes that runtimes compute as one are one operation, also those of attention where `attention` is.
     """
+    path = Path(path)
     if path.suffix.lower() == ".onnx":
         read = read_with_names(path, dimensions=dimensions, shapes=shapes, joins=not eager, attention=attention)
         return joined(_of_file(read), read.joins, KINDS)
@@ -61,6 +62,26 @@ def _of_json(path: Path) -> Source:
     if "task_graph" in keys or {"tasks", "dependencies"} <= keys:
         return _of_tasks(read_saga(path, parsed))
     return _profiled(path)
+
+
+def graph_from_pairs(
+    pairs: Sequence[tuple[str, str]], seconds: Mapping[str, float], sizes: Mapping[str, float] | None = None
+) -> Source:
+    """The graph of n operations by their names: an operation of a pair (before, after) needs the result of the other.
+
+    seconds: run time of each operation on any device; sizes: bytes of results, of those that are left out 0; None:
+    every result is on all devices at once. Memory has no limit. Raises ValueError that names the operation: of a pair
+    or of `sizes` that has no run time, of a cycle, or with a time or size that is negative or not finite.
+    """
+    numbers = {name: number for number, name in enumerate(seconds)}
+    for name in (*(name for pair in pairs for name in pair), *(sizes or {})):
+        if name not in numbers:
+            raise ValueError(f"operation {printable(name)!r} has no run time; add it to `seconds`")
+    ends = np.array([(numbers[before], numbers[after]) for before, after in pairs], np.int64).reshape(-1, 2)
+    written = np.array([(sizes or {}).get(name, 0.0) for name in seconds], float)
+    times = np.array([*seconds.values()], float)
+    tasks = Tasks(tuple(seconds), times, ends[:, 0], ends[:, 1], written[ends[:, 0]])
+    return _of_tasks(TaskGraph(*graph_of("pairs", "pairs", tasks), link=FREE if sizes is None else None))
 
 
 def _of_tasks(tasks: TaskGraph) -> Source:

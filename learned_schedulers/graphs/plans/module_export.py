@@ -13,6 +13,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager, nullcontext, redirect_stderr
+from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from io import StringIO
@@ -74,11 +75,29 @@ def export_module(
     way = Way(loss_of(loss), attention)
     trace = _exported(named, inputs, "training" if training else "forward", way, _first)
     own_costs = {} if costs is None else read_costs(costs)
-    prices = Prices(own_costs)
-    if eager or training:
-        return source_of(named, trace, prices, optimizer)
+    return _joined_of(constructor_of(named).name, trace, Prices(own_costs), optimizer, eager or training, attention)
+
+
+def read_module(
+    module: torch.nn.Module, inputs: Sequence[Any], training: bool = False, loss: str = "cross_entropy"
+) -> Source:
+    """The graph of a torch module, of a call with these inputs, or of a training step. Forward is not computed.
+
+    inputs: the positional arguments of forward, which may lie on the meta device, as the module may; loss: see
+    `losses.py`. The module stays as it is, for a copy is traced. Raises ValueError that says what failed.
+    """
+    name, way = type(module).__name__, Way(loss_of(loss))
+    with _explaining(name), _quiet(), no_fast_paths():
+        trace = traced(deepcopy(module), tuple(inputs), "training" if training else "forward", way)
+    return _joined_of(name, trace, Prices({}), "sgd", training, way.attention)
+
+
+def _joined_of(name: str, trace: Traced, prices: Prices, optimizer: Optimiser, eager: bool, attention: bool) -> Source:
+    """The graph of a traced module. eager: every operation counts; otherwise groups that runtimes compute as one."""
+    if eager:
+        return source_of(name, trace, prices, optimizer)
     fixed, numbers = fixed_nodes(trace.nodes), numbered(trace.nodes)
-    source = source_of(named, trace, prices, optimizer, fixed)
+    source = source_of(name, trace, prices, optimizer, fixed)
     constants = frozenset(number for node, number in numbers.items() if node in fixed)
     joins = recognised(steps_of(trace.nodes, prices, fixed), constants, attention)
     return joined(source, joins, KINDS, len(constants))
@@ -104,9 +123,15 @@ def _exported(
     if not entries:
         raise ValueError(f"{named}: a module needs the shapes of its inputs: --input 32,3,224,224, once for each")
     constructor_of(named)  # raises what is wrong with the words
+    with _explaining(named), imported(named) as make, _quiet(), no_fast_paths():
+        return attempts(make, entries, variant, way, named)
+
+
+@contextmanager
+def _explaining(named: str) -> Iterator[None]:
+    """What the user's code, or torch because of it, raises becomes a ValueError with its cause and a remedy."""
     try:
-        with imported(named) as make, _quiet(), no_fast_paths():
-            return attempts(make, entries, variant, way, named)
+        yield
     except ImportError as error:
         hint = f"; {_EXTRA}" if (error.name or "").split(".")[0] in _PACKAGES else ""
         raise ValueError(f"{named}: it cannot be imported: {error}{hint}") from error
@@ -116,14 +141,13 @@ def _exported(
 
 
 def source_of(
-    named: str,
+    name: str,
     trace: Traced,
     prices: Prices,
     optimizer: Optimiser = "sgd",
     fixed: Set[fx.Node] = frozenset(),
 ) -> Source:
     """The graph of a traced module, and what was assumed. fixed: nodes that cost nothing, because they never change."""
-    name = constructor_of(named).name
     variant = "forward" if trace.loss is None else "training"
     graph = graph_of_fx(trace.nodes, name, name, variant, prices=prices)
     nodes = [node for node in trace.nodes.nodes if computes(node)]

@@ -77,7 +77,8 @@ def on_devices(
     """
     room = source.room(memory, DEVICES[device].memory_bytes)
     rates = rates_of(source.types or ("float32",) * len(source.graph), device, tf32)
-    problem = problem_of(source.graph, devices or source.devices, DEVICES[device], room, rates, *source.in_memory)
+    count = source.devices if devices is None else devices
+    problem = problem_of(source.graph, count, DEVICES[device], room, rates, *source.in_memory)
     return linked(problem, source.link or (link if isinstance(link, Link) else LINKS[link])).mean
 
 

@@ -131,8 +131,8 @@ class GraphArrays(NamedTuple):
 class Problem:
     """n operations on m identical devices, each of which runs one operation at a time, without interruption.
 
-    Raises ValueError that names the first faulty operation: an edge that does not go to a higher number, or a time or
-    a size that is negative or not finite.
+    Raises ValueError that names an argument of another type or shape, or the first faulty operation: an edge that does
+    not go to a higher number, or a time or a size that is negative or not finite.
     """
 
     seconds: np.ndarray  # (n,) float64: run time of each operation, on any device
@@ -147,6 +147,7 @@ class Problem:
     kinds: tuple[str, ...] = ()  # n, what the operations compute; empty: unknown. No cost depends on them
 
     def __post_init__(self) -> None:
+        self._check_types()
         n = len(self.seconds)
         if self.devices < 1:
             raise ValueError(f"{self.devices} devices; there must be at least one")
@@ -162,6 +163,18 @@ class Problem:
                 f"edge {sources[edge]} -> {targets[edge]} does not go to a higher number below {n}: "
                 "the graph is cyclic, or its operations are not in a topological order"
             )
+
+    def _check_types(self) -> None:
+        weights = self.seconds if self.weight_bytes is None else self.weight_bytes
+        for name, values in (("seconds", self.seconds), ("sizes", self.sizes), ("weight_bytes", weights)):
+            if not isinstance(values, np.ndarray) or values.shape != np.shape(self.seconds) or values.ndim != 1:
+                form = f"an array {values.shape}" if isinstance(values, np.ndarray) else f"a {type(values).__name__}"
+                raise ValueError(f"{name} is {form}; it must be a NumPy array with one number for each operation")
+        if not isinstance(self.children, Edges):
+            kind = type(self.children).__name__
+            raise ValueError(f"children is a {kind}; it must be Edges; graph_from_pairs makes a graph of pairs")
+        if not isinstance(self.devices, int | np.integer):
+            raise ValueError(f"devices is {self.devices!r}; it must be a whole number")
 
     def __len__(self) -> int:
         return len(self.seconds)

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from learned_schedulers.graphs.devices.settings import Link
 from learned_schedulers.graphs.read.json_files import Part, checked
-from learned_schedulers.graphs.read.task_graphs import FREE, TaskGraph, Tasks, graph_of
+from learned_schedulers.graphs.read.task_graphs import FREE, TaskGraph, Tasks, graph_of_file
 
 Number = Annotated[float, Field(ge=0, lt=1e15, allow_inf_nan=False)]
 _MOST_NODES = 1000
@@ -88,7 +88,7 @@ def read_saga(path: Path, parsed: object) -> TaskGraph:
         link = FREE if between is None else Link(bytes_per_second=between * scale, seconds=0.0)
         note = f"times are in the file's unit; the largest size counts as {_SIZE:.3g} bytes"
     ends = np.array([(numbers[edge.source], numbers[edge.target]) for edge in edges], np.int64).reshape(-1, 2)
-    graph, order = graph_of(path, "saga", Tasks(names, seconds, ends[:, 0], ends[:, 1], np.ceil(sizes)))
+    graph, order = graph_of_file(path, "saga", Tasks(names, seconds, ends[:, 0], ends[:, 1], np.ceil(sizes)))
     return TaskGraph(graph, order, devices, link, (note,))
 
 

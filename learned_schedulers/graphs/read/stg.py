@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from learned_schedulers.files import content
-from learned_schedulers.graphs.read.task_graphs import FREE, TaskGraph, Tasks, graph_of
+from learned_schedulers.graphs.read.task_graphs import FREE, TaskGraph, Tasks, graph_of_file
 
 _LARGEST = 2**28  # bytes of a file
 _MOST_TASKS = 1_000_000
@@ -62,7 +62,7 @@ def read_stg(path: Path) -> TaskGraph:
         sizes=np.zeros(len(sources)),
     )
     note = "a unit of time counts as a second, and results are on every device at once"
-    return TaskGraph(*graph_of(path, "stg", tasks), link=FREE, notes=(note,))
+    return TaskGraph(*graph_of_file(path, "stg", tasks), link=FREE, notes=(note,))
 
 
 def _integers(path: Path, number: int, words: list[str]) -> list[int]:

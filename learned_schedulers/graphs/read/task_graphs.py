@@ -39,8 +39,16 @@ class Tasks:
     sizes: np.ndarray  # (E,) float64 bytes
 
 
-def graph_of(path: Path, family: str, tasks: Tasks) -> tuple[Graph, tuple[str, ...]]:
+def graph_of_file(path: Path, family: str, tasks: Tasks) -> tuple[Graph, tuple[str, ...]]:
     """The graph, named as the file, and the names of its tasks. Raises ValueError that names file and task."""
+    try:
+        return graph_of(path.stem, family, tasks)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}; correct the file") from error
+
+
+def graph_of(name: str, family: str, tasks: Tasks) -> tuple[Graph, tuple[str, ...]]:
+    """The graph, and the names of its tasks in its order. Raises ValueError that names graph and task."""
     n = len(tasks.names)
     written, read = np.zeros(n), np.zeros(n)
     np.maximum.at(written, tasks.sources, tasks.sizes)
@@ -54,8 +62,5 @@ def graph_of(path: Path, family: str, tasks: Tasks) -> tuple[Graph, tuple[str, .
         seconds=tasks.seconds,
         labels=tasks.names,
     )
-    try:
-        profiled, order = graph(path.stem, family, "profiled", operations, tasks.sources, tasks.targets)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}; correct the file") from error
+    profiled, order = graph(name, family, "profiled", operations, tasks.sources, tasks.targets)
     return profiled, tuple(tasks.names[i] for i in order)

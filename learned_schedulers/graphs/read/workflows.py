@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import AliasChoices, Field
 
 from learned_schedulers.graphs.read.json_files import Part, checked
-from learned_schedulers.graphs.read.task_graphs import TaskGraph, Tasks, graph_of
+from learned_schedulers.graphs.read.task_graphs import TaskGraph, Tasks, graph_of_file
 
 Seconds = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 Bytes = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -92,7 +92,7 @@ def read_workflow(path: Path, parsed: object) -> TaskGraph:
     ends = np.array(pairs, np.int64).reshape(-1, 2)
     edges = (ends[:, 0], ends[:, 1], np.array(moved, float))
     note = "run times are those measured, on any device; what no task writes is on every device from the start"
-    return TaskGraph(*graph_of(path, "wfcommons", Tasks(names, seconds, *edges)), notes=(note,))
+    return TaskGraph(*graph_of_file(path, "wfcommons", Tasks(names, seconds, *edges)), notes=(note,))
 
 
 def _seconds(path: Path, tasks: Sequence[_Task], names: Sequence[str], execution: _Execution | None) -> np.ndarray:

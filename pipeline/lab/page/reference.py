@@ -17,7 +17,18 @@ _Node = ast.ClassDef | ast.FunctionDef | ast.Assign | ast.AnnAssign
 
 def reference() -> str:
     """A section for each package, and below it one for each of its public names. Raises ValueError: no docstring."""
-    return "\n\n".join(map(_package, PACKAGES))
+    return "\n\n".join([_front(), *map(_package, PACKAGES)])
+
+
+def _front() -> str:
+    """What the library offers under its own name, by the packages that have the names."""
+    path = ROOT / LIBRARY / "__init__.py"
+    tree = ast.parse(path.read_text())
+    offered: dict[str, list[str]] = {}
+    for name, module in _offered(tree).items():
+        offered.setdefault(module, []).append(f"`{name}`")
+    lines = [f"- {', '.join(names)}: [{module}](#{module.replace('.', '')})" for module, names in offered.items()]
+    return "\n\n".join([f"## {LIBRARY}", prose(ast.get_docstring(tree) or "", LIBRARY), "\n".join(lines)])
 
 
 def _package(package: str) -> str:
@@ -31,17 +42,22 @@ def _package(package: str) -> str:
 
 def _public(path: Path, tree: ast.Module) -> dict[str, tuple[Path, _Node]]:
     """Name -> its module and its node: of a package that offers names these, of another one those that it defines."""
-    offered = {
-        alias.name: ROOT.joinpath(*str(node.module).split(".")).with_suffix(".py")
+    offered = {name: ROOT.joinpath(*module.split(".")).with_suffix(".py") for name, module in _offered(tree).items()}
+    if not offered:
+        return {name: (path, node) for name, node in _defined(path).items() if isinstance(node, ast.ClassDef)}
+    return {name: (module, _defined(module)[name]) for name, module in offered.items()}
+
+
+def _offered(tree: ast.Module) -> dict[str, str]:
+    """Name -> the module from which a package that offers names has it."""
+    return {
+        alias.name: str(node.module)
         for block in tree.body
         if isinstance(block, ast.If)  # TYPE_CHECKING
         for node in block.body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    if not offered:
-        return {name: (path, node) for name, node in _defined(path).items() if isinstance(node, ast.ClassDef)}
-    return {name: (module, _defined(module)[name]) for name, module in offered.items()}
 
 
 def _defined(path: Path) -> dict[str, _Node]:

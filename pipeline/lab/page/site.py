@@ -1,7 +1,7 @@
 """The documentation as a site: `python -m pipeline.lab.page.site` writes docs/site/index.html, without a network.
 
-It has every page to which links lead from docs/index.md: those of docs/, others of the repository, and the report as
-it is committed. The page docs/reference.md is completed by the public names of the library.
+It has every page to which links lead from docs/index.md: those of docs/, others of the repository, its notebooks, and
+the report as it is committed. The page docs/reference.md is completed by the public names of the library.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import re
 from pathlib import Path
 
+from pipeline.lab.page.notebooks import text_of
 from pipeline.lab.page.reference import reference
 from pipeline.lab.page.rendering import html
 from pipeline.lab.wiring import ROOT
@@ -41,14 +42,14 @@ def build(site: Path) -> list[Path]:
 
 
 def _place(page: Path) -> Path:
-    """Where a Markdown file of the repository stands in the site: those of docs/ on top, others as they lie."""
+    """Where a page of the repository stands in the site: those of docs/ on top, others as they lie."""
     path = page.relative_to(ROOT)
     return (path.relative_to("docs") if path.parts[0] == "docs" else path).with_suffix(".html")
 
 
 def _page(page: Path, site: Path) -> tuple[str, list[Path]]:
-    """A page of the site, and the Markdown files to which its links lead."""
-    text = page.read_text()
+    """A page of the site, and the pages and notebooks to which its links lead."""
+    text = text_of(page)
     if page == ROOT / "docs/reference.md":
         text += reference()
     title = _TITLE.search(text)
@@ -66,7 +67,7 @@ def _page(page: Path, site: Path) -> tuple[str, list[Path]]:
             raise ValueError(f"{page.relative_to(ROOT)}: the link to {target} leads nowhere")
         if kind == "src":
             return f'src="data:image/{_kind(path)};base64,{base64.b64encode(path.read_bytes()).decode()}"'
-        if path.suffix == ".md":
+        if path.suffix in (".md", ".ipynb"):
             linked.append(path)
             path = site / _place(path)
         return f'href="{os.path.relpath(path, written.parent)}{anchor}"'

@@ -15,7 +15,7 @@ import pytest
 import torch
 from onnx import TensorProto, helper
 
-from learned_schedulers.graphs.plans.model_files import read_file
+from learned_schedulers.graphs.plans.model_files import read_graph
 from learned_schedulers.graphs.plans.module_export import export_module
 from learned_schedulers.graphs.plans.sources import Source, on_devices
 from learned_schedulers.graphs.read.onnx_files import read_with_names
@@ -142,7 +142,7 @@ def both(name: str, inputs: Sequence[str], **options: Any) -> tuple[Source, Sour
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.onnx.export(getattr(forms, name)().eval(), tuple(tensors), "forms.onnx", dynamo=False, opset_version=16)
-    return export_module(f"forms:{name}", inputs, False, **options), read_file(Path("forms.onnx"), {}, **options)
+    return export_module(f"forms:{name}", inputs, False, **options), read_graph(Path("forms.onnx"), {}, **options)
 
 
 def seconds(source: Source) -> float:
@@ -237,7 +237,7 @@ def file_of(nodes: Sequence[onnx.NodeProto], shape: Sequence[int], constants: di
 def test_a_batch_norm_that_the_exporter_left() -> None:
     weights = {"w": np.zeros((16, 8, 3, 3), np.float32)} | {n: np.ones(16, np.float32) for n in "abmv"}
     nodes = [node("Conv", ["x", "w"], "c"), node("BatchNormalization", ["c", *"abmv"], "n"), node("Relu", ["n"], "y")]
-    source = read_file(file_of(nodes, [4, 8, 32, 32], weights), {})
+    source = read_graph(file_of(nodes, [4, 8, 32, 32], weights), {})
     assert source.graph.kinds == ("Conv", "Relu") and source.graph.bytes_written[0] == 4 * 4 * 16 * 30 * 30
     assert source.listed.owners.tolist() == [0, 0, 1]
     assert source.names[0] == "Conv of c (Conv) to n (BatchNormalization), 2 operations"
@@ -257,10 +257,10 @@ def test_a_masked_softmax_with_a_guard() -> None:
         node("Where", ["n", "zero", "p"], "c"),
         node("MatMul", ["c", "v"], "y"),
     ]
-    source = read_file(file_of(nodes, [2, 4, 64, 32], numbers), {})
+    source = read_graph(file_of(nodes, [2, 4, 64, 32], numbers), {})
     assert source.graph.kinds == ("Abs", "Attention")
     assert source.graph.flops[1] == 2 * 2 * 4 * 64 * 64 * (32 + 32)
-    parts = read_file(Path("nodes.onnx"), {}, attention=False)
+    parts = read_graph(Path("nodes.onnx"), {}, attention=False)
     assert parts.graph.kinds == ("Abs", "MatMul", "Mul", "Softmax", "MatMul")
 
 
@@ -276,7 +276,7 @@ def test_attention_of_einsums(values: str, kinds: tuple[str, ...]) -> None:
         node("Einsum", ["p", "k"], "o", equation=values),
         node("Exp", ["o"], "y"),
     ]
-    assert read_file(file_of(nodes, [2, 64, 4, 32], {}), {}).graph.kinds == kinds
+    assert read_graph(file_of(nodes, [2, 64, 4, 32], {}), {}).graph.kinds == kinds
 
 
 def test_a_weight_that_another_operation_reads_first_now() -> None:
@@ -289,7 +289,7 @@ def test_a_weight_that_another_operation_reads_first_now() -> None:
         node("Add", ["first", "b"], "f"),
         node("Sub", ["e", "f"], "y"),
     ]
-    source = read_file(file_of(nodes, [8, 64], weights), {})
+    source = read_graph(file_of(nodes, [8, 64], weights), {})
     assert source.graph.kinds == ("MatMul", "Exp", "Gemm", "Sub")
     assert source.graph.bytes_kept.tolist() == [4 * 64 * 64, 0, 4 * 64, 0]
     assert source.shared.readers.tolist() == [2] and source.shared.firsts.tolist() == [0]
@@ -308,7 +308,7 @@ def test_views_of_a_file_cost_nothing_and_readers_read_what_they_touch() -> None
         node("Exp", ["dense"], "y"),
     ]
     path = file_of(nodes, [8, 32, 64], constants)
-    source = read_file(path, {})
+    source = read_graph(path, {})
     assert source.graph.kinds == ("Relu", "Reshape", "Exp")
     assert source.graph.bytes_read.tolist() == [4 * 8 * 64, 4 * 8 * 32 * 64, 4 * 8 * 32 * 64]
     assert read_with_names(path).graph.kinds == ("Transpose", "Gather", "Relu", "Slice", "Exp")
@@ -317,7 +317,7 @@ def test_views_of_a_file_cost_nothing_and_readers_read_what_they_touch() -> None
 def test_a_whole_network_stays_whole() -> None:
     """A light model of onnx whose batch norms and views are gone: the same FLOPs of products, the same weights."""
     path = Path(onnx.__file__).parent / "backend/test/data/light/light_shufflenet.onnx"
-    joined, plain = read_file(path, {}), read_file(path, {}, eager=True)
+    joined, plain = read_graph(path, {}), read_graph(path, {}, eager=True)
     assert len(joined.graph) < len(plain.graph) == len(joined.listed.names)
     products = [source.graph.flops[[k == "Conv" for k in source.graph.kinds]].sum() for source in (joined, plain)]
     assert products[0] == products[1] and joined.graph.bytes_kept.sum() == plain.graph.bytes_kept.sum()

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 from torch import Tensor, nn
 
 from learned_schedulers.graphs.devices.simulator import makespans, peaks
-from learned_schedulers.graphs.plans.model_files import read_file
+from learned_schedulers.graphs.plans.model_files import read_graph
 from learned_schedulers.graphs.plans.sources import on_devices
 from learned_schedulers.graphs.problems.problem import NO_SHARED, Edges, Problem, Transfers
 from learned_schedulers.graphs.read.export import traced
@@ -138,7 +138,7 @@ def test_inputs_of_a_file_count_at_their_first_reader_also_through_views_and_gro
         helper.make_node("Add", ["a", "b"], ["y"]),
     ]
     onnx_graph(tmp_path, nodes, ["y"])
-    source = read_file(tmp_path / "g.onnx", {})
+    source = read_graph(tmp_path / "g.onnx", {})
     assert source.graph.kinds == ("MatMul", "Swish", "Add") and source.inputs is not None
     assert source.inputs.kept_bytes.tolist() == [SQUARE, 0, 0]
     assert source.inputs.shared.readers.tolist() == [1] and source.inputs.shared.firsts.tolist() == [0]

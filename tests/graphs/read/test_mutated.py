@@ -13,7 +13,7 @@ import pytest
 
 from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.methods.rules.listing import by_critical_path
-from learned_schedulers.graphs.plans.model_files import read_file
+from learned_schedulers.graphs.plans.model_files import read_graph
 from learned_schedulers.graphs.plans.sources import on_devices
 from tests import damaged
 from tests.trial import damaged_models
@@ -24,7 +24,7 @@ _ROUNDING = 1e-9
 def outcome(path: Path) -> str:
     """`read`, or `error` for an error that names the file. Raises any other exception, which is a fault."""
     try:
-        problem = on_devices(read_file(path, {}))
+        problem = on_devices(read_graph(path, {}))
     except ValueError as error:
         message = str(error)
         if not (str(path) in message or f"graph {path.stem}" in message) or "\n" in message:
@@ -52,6 +52,6 @@ def test_damaged_models_are_read_or_named(tmp_path: Path) -> None:
 
 def test_a_whole_file_is_read_and_another_exception_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert outcome(damaged_models.WORKLOADS / "bert_l-3_inference.json") == "read"
-    monkeypatch.setattr("tests.graphs.read.test_mutated.read_file", lambda *_: {}["nothing"])
+    monkeypatch.setattr("tests.graphs.read.test_mutated.read_graph", lambda *_: {}["nothing"])
     with pytest.raises(KeyError):
         outcome(tmp_path / "any.json")

@@ -10,7 +10,7 @@ import onnx
 import onnx.parser
 import pytest
 
-from learned_schedulers.graphs.plans.model_files import read_file
+from learned_schedulers.graphs.plans.model_files import read_graph
 from learned_schedulers.graphs.plans.sources import on_devices
 from learned_schedulers.graphs.read.onnx_files import NamedGraph, OnnxError, read_with_names
 
@@ -101,7 +101,7 @@ def test_a_condition_that_is_an_input_is_not_waited_for_and_branches_nest(tmp_pa
     read = read_with_names(path)
     assert before(read) == {"If": set()} and read.graph.flops.tolist() == [PRODUCT]
     assert read.graph.bytes_kept.tolist() == [SQUARE] and read.inputs.kept_bytes.tolist() == [SQUARE + 1]
-    problem = on_devices(read_file(path, {}), 2)
+    problem = on_devices(read_graph(path, {}), 2)
     assert problem.bound == pytest.approx(problem.seconds.sum())
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.methods.rules.listing import by_critical_path
-from learned_schedulers.graphs.plans.model_files import read_file
+from learned_schedulers.graphs.plans.model_files import read_graph
 from learned_schedulers.graphs.plans.sources import Source, on_devices
 
 # The example of the set's documentation has this form: a task, its time, its predecessors.
@@ -85,7 +85,7 @@ SAGA: dict[str, Any] = {
 def source(folder: Path, content: str | dict[str, Any], name: str = "graph.json") -> Source:
     path = folder / name
     path.write_text(content if isinstance(content, str) else json.dumps(content))
-    return read_file(path, {})
+    return read_graph(path, {})
 
 
 def edges(source: Source) -> set[tuple[str, str]]:
@@ -250,4 +250,4 @@ def test_a_fault_of_json_has_its_line(tmp_path: Path, text: bytes, message: str)
     path = tmp_path / "graph.json"
     path.write_bytes(text)
     with pytest.raises(ValueError, match=message):
-        read_file(path, {})
+        read_graph(path, {})
