@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from learned_schedulers.files import replacing
 from learned_schedulers.graphs.devices.settings import DeviceName, Link, LinkName
@@ -100,15 +101,16 @@ def schedule(
     return Schedule(problem, trial.order, trial.placement, method, graph.names)
 
 
-def judge(problem: Problem, order: np.ndarray, placement: np.ndarray) -> Schedule:
+def judge(problem: Problem, order: ArrayLike, placement: ArrayLike) -> Schedule:
     """A schedule of one's own. order, placement: (n,) whole numbers, as of `Schedule`.
 
     It may exceed the memory, which `fits` says. Raises ValueError that names slot and operation of what is not valid.
     """
-    for name, values in (("order", order), ("placement", placement)):
+    rows = {name: np.asarray(values) for name, values in (("order", order), ("placement", placement))}
+    for name, values in rows.items():
         if values.dtype.kind not in "iu" or values.shape != (len(problem),):
             form = f"{values.dtype} {values.shape}"
             raise ValueError(f"{name} is {form}; it must be whole numbers of shape ({len(problem)},)")
-    judged = Schedule(problem, order.astype(np.int32), placement.astype(np.int32))
+    judged = Schedule(problem, *(values.astype(np.int32) for values in rows.values()))
     _ = judged.timeline  # raises what is not valid
     return judged
