@@ -111,6 +111,6 @@ def judge(problem: Problem, order: ArrayLike, placement: ArrayLike) -> Schedule:
         if values.dtype.kind not in "iu" or values.shape != (len(problem),):
             form = f"{values.dtype} {values.shape}"
             raise ValueError(f"{name} is {form}; it must be whole numbers of shape ({len(problem)},)")
-    judged = Schedule(problem, *(values.astype(np.int32) for values in rows.values()))
+    judged = Schedule(problem, rows["order"].astype(np.int32), rows["placement"].astype(np.int32))
     _ = judged.timeline  # raises what is not valid
     return judged
