@@ -75,12 +75,20 @@ class CpSat(MethodSettings):
 
 class DecisionAnnealing(MethodSettings):
     title: ClassVar = "Annealing of GO's decisions"
-    needs: ClassVar = TARGET
 
-    evaluations: Positive = 2000  # schedules that are simulated
+    evaluations: Positive = 2000  # schedules that are simulated, those of `start` among them
+    start: GraphEntry | None = None  # a method whose best placement it starts from, if that is better than HEFT's
     hot: AboveZero = 0.005  # temperature at first and at last, in losses of the best so far
     cold: AboveZero = 0.0002
     placing: Annotated[float, Field(ge=0, le=1)] = 0.7  # share of moves that place; others give priorities
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return TARGET | (frozenset() if self.start is None else self.start.needs)
+
+    @property
+    def network(self) -> str | None:
+        return None if self.start is None else self.start.network
 
 
 class Expert(MethodSettings):

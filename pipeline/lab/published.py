@@ -30,6 +30,7 @@ _PLACES = {
     "history": ["experiment", "dependencies", "model", "seed"],
     "sweep": ["experiment", "dependencies", "seed"],
     "outcomes": ["experiment"],
+    "block_outcomes": ["experiment", "set", "method", "seed"],
     "error_shares": ["model", "set", "seed"],
 }
 

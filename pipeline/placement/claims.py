@@ -95,6 +95,24 @@ def claims() -> Iterator[Claim]:
     ):
         row = of_both("go", f"go_{name}", "placement_transfer")
         yield Claim(f"go_gap_{name}", target, row, "gap").as_question(question)
+    # The paper's own policy and PPO, 100,000 evaluations of each graph; trained on other families, 2,000.
+    published, transfer = ({"experiment": f"placement_published{each}"} for each in ("", "_transfer"))
+    for name, peer, target, paper, question in (
+        ("expert", "expert", ">= 0.2", "20%", "does it save time over the best of two experts and of one device?"),
+        ("hdp", "hdp_longest", ">= 0.18", "18%", "does it save time over HDP?"),
+        ("annealing", "decision_annealing_longest", "> 0", "", "does it save time over annealing?"),
+    ):
+        claim = Claim(f"go_published_gain_over_{name}", target, ratio(peer, "go_published", **published), "gain")
+        yield claim.as_question(f"GO's own policy, 100,000 evaluations of each graph: {question}", "brief", paper)
+    row = ratio("go_published_untaught", "go_published", **published)
+    question = "Does PPO save time over as many draws of the same network, untrained?"
+    yield Claim("go_policy_over_untrained", "> 0", row, "gain").as_question(question)
+    row = ratio("go_published_short", "go_published_tuned", **transfer)
+    question = "Trained on other families: does it save time over the same 2,000 evaluations from scratch?"
+    yield Claim("go_policy_transfer_gain", "> 0", row, "gain").as_question(question)
+    row = ratio("decision_annealing", "annealing_from_policy", **transfer)
+    question = "Annealing from the best of 100 draws of the trained policy: does it save time over annealing alone?"
+    yield Claim("go_search_with_policy_over_without", "> 0", row, "gain").as_question(question)
     question = "Priorities on the expert's placement: are they better than the graph's order?"
     row = of_both("expert_graph_order", "go_priority", "placement")
     yield Claim("go_gain_scheduling", "> 0", row, "gain").as_question(question)

@@ -42,17 +42,17 @@ rule train:
     shell: stage("train", "settings", "seed", "sampler")
 
 
-rule outcomes:
+rule block_outcomes:
     input:
-        src=src("outcomes"),
+        src=src("block_outcomes"),
         schedules=path("schedules", target=GCC),
     output:
-        outcomes=path("outcomes"),
+        block_outcomes=path("block_outcomes"),
     wildcard_constraints: experiment=of_task(Reproduction)
-    log: "logs/outcomes/{experiment}/{set}/{method}/{seed}.log"
-    benchmark: "benchmarks/rules/outcomes/{experiment}/{set}/{method}/{seed}.tsv"
+    log: "logs/block_outcomes/{experiment}/{set}/{method}/{seed}.log"
+    benchmark: "benchmarks/rules/block_outcomes/{experiment}/{set}/{method}/{seed}.tsv"
     message: "What became of each block of {wildcards.set}: {wildcards.method}, seed {wildcards.seed} ({wildcards.experiment})"
-    shell: stage("outcomes")
+    shell: stage("block_outcomes")
 
 
 rule sweep:

@@ -13,7 +13,7 @@ class Reproduction(OnBlocks):
 
     results: ClassVar[tuple[str, ...]] = ("results",)
     history: ClassVar[str | None] = "history"
-    by_schedule: ClassVar[tuple[str, ...]] = ("outcomes",)
+    by_schedule: ClassVar[tuple[str, ...]] = ("block_outcomes",)
     key_metrics: ClassVar[tuple[tuple[str, str], ...]] = EXACTNESS
     reads: ClassVar[tuple[str, ...]] = ("splits", "latency")
     batch: ClassVar[int] = 0

@@ -26,15 +26,15 @@ EXAMPLES = Table(
 )
 
 # One row per decoder: what became of each block of the set, so that anybody can compute intervals.
-OUTCOMES = Table(
-    "outcomes",
+BLOCK_OUTCOMES = Table(
+    "block_outcomes",
     pa.schema(
         [
             ("decoder", pa.string()),
             ("outcomes", pa.string()),  # a digit for each block, by block_id: 2 exact, 1 legal, 0 neither
         ]
     ),
-    "data/experiments/{experiment}/outcomes/{set}/{method}/{seed}.parquet",
+    "data/experiments/{experiment}/block_outcomes/{set}/{method}/{seed}.parquet",
 )
 
 # One row per number of test-time iterations of POPOCS (Figure 3), test split, Hungarian decoding.

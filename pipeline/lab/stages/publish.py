@@ -21,7 +21,7 @@ _SINGLE = (  # published as they are
     *("results", "parts"),
     *("gantts", "memory_curves", "kept_points", "placed_operations", "fused_operations"),
 )
-_PLACED = ("history", "outcomes", "sweep")  # the names in their paths become columns
+_PLACED = ("history", "block_outcomes", "sweep")  # the names in their paths become columns
 _SUMMARIES = chapters.modules("summaries")  # of tables that are too large to be published, by `summaries`
 _TRAININGS = {  # history of one training -> the published table of all trainings
     history: name

@@ -49,6 +49,9 @@ VARIANTS: dict[str, MethodSettings] = {  # every method with each of its kinds o
     "gflownet on the target": entry("graph", "gflownet", told="target", model="by_start"),
     "repaired": entry("graph", "repaired", of={"method": "heft"}),
     "decision_annealing": entry("graph", "decision_annealing", evaluations=100),
+    "decision_annealing, from a policy": entry(
+        "graph", "decision_annealing", evaluations=100, start={"method": "go_published", "evaluations": 30}
+    ),
     "go": entry("graph", "go", evaluations=60),
     "go, separate": entry("graph", "go", evaluations=60, tasks="separate", settings={"rounds": False, "samples": 10}),
     "go, from another network": entry("graph", "go", evaluations=60, model="whole_graph", learns=False),
