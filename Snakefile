@@ -28,6 +28,7 @@ onsuccess:
 rule all:
     input:
         "reports/index.html",
+        "reports/ro-crate-metadata.json",
         path("tracked"),
 
 

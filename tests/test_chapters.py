@@ -18,6 +18,7 @@ from tests.copies import planned, said_by_snakemake, warm_stages
 from tests.trial.copies import ROOT, digests, run
 
 PARTS = ("pipeline", "learned_schedulers", "profiles", "tests/tiny", "tests/fixtures")  # what a plan reads
+DESCRIBED = ("CITATION.cff", "docs/licences.md")  # to machines, with the report
 NEEDED = {  # chapter -> why the others cannot do without it
     "corpus": "its tables are the blocks of all chapters on blocks",
     "graph_sets": "its tables are the graphs of all chapters on graphs",
@@ -40,7 +41,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("copy")
     for part in PARTS:
         shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__", "*.nb[ic]"))
-    for file in ("Snakefile", "params.yaml", "params.test.yaml", "reports/behaviour.json"):
+    for file in ("Snakefile", "params.yaml", "params.test.yaml", "reports/behaviour.json", *DESCRIBED):
         (folder / file).parent.mkdir(exist_ok=True)
         shutil.copy2(ROOT / file, folder / file)
     return folder

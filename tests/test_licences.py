@@ -30,7 +30,7 @@ WRITTEN = (
     ".cpp",
     ".typed",
 )
-DATA = (".csv", ".json", ".npz", ".parquet", ".png", ".safetensors", ".so", ".svg")
+DATA = (".csv", ".ipynb", ".json", ".npz", ".parquet", ".png", ".safetensors", ".so", ".svg")
 
 
 def committed() -> list[str]:

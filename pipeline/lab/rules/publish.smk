@@ -214,6 +214,26 @@ rule report:
     shell: stage("report", "settings", "settings_now", "fresh", out="reports")
 
 
+rule crate:
+    """Describe the report to machines: RO-Crate's metadata, with the commit; git ignores it."""
+    input:
+        src=src("crate"),
+        pages=rules.report.output.pages,
+        tables=[rules.report.output.results_csv, rules.claims.output.out, *glob("reports/published/*/*.csv")],
+        figures=rules.report.output.figures,
+        citation="CITATION.cff",
+        licences="docs/licences.md",
+    output:
+        out="reports/ro-crate-metadata.json",
+    params:
+        options=options,
+        sources=section("corpus", "sources"),
+    log: "logs/crate.log"
+    benchmark: "benchmarks/rules/crate.tsv"
+    message: "Describing the report to machines"
+    shell: stage("crate", "sources")
+
+
 rule track:
     input:
         src=src("track", *chapters.module_names("settings")),
