@@ -260,6 +260,7 @@ class Campaign:
 
     def _search(self, sites: Mapping[Site, tuple[HotFile, float, dict[Choice, bytes]]], emitters: Emitters) -> None:
         """Search groups of functions, those of one in the same runs; the hotter one is, the longer."""
+        sites = self._called(sites)
         ends = self._began + 60 * self._settings.minutes - self._confirming()
         seconds = max(ends - time.monotonic(), _FOR_SEARCH * 60 * self._settings.minutes)
         ends = time.monotonic() + seconds
@@ -274,6 +275,22 @@ class Campaign:
             of_group = {site: each for site, each in sites.items() if site.function in group}
             rest = sum(shares[hottest] for hottest, *_ in groups[number:])
             self._search_beside(of_group, (ends - time.monotonic()) * shares[group[0]] / rest, emitters)
+
+    def _called(
+        self, sites: Mapping[Site, tuple[HotFile, float, dict[Choice, bytes]]]
+    ) -> dict[Site, tuple[HotFile, float, dict[Choice, bytes]]]:
+        """The functions that can be judged; the outcome says why others cannot."""
+        defaults: dict[Site, bytes] = {}
+        for site, (_, _, ready) in sites.items():
+            try:
+                Judge.check(site, ready[Choice(DEFAULT)])
+                defaults[site] = ready[Choice(DEFAULT)]
+            except NotPlaceable as error:
+                self.outcome.reasons.append(f"{site.function}: {error}")
+        called = Judge(self._settings.bench, self._state / "judge").called(defaults)
+        seldom = "it is called too seldom to be judged"
+        self.outcome.reasons += [f"{site.function}: {seldom}" for site in defaults if site not in called]
+        return {site: each for site, each in sites.items() if site in called}
 
     def _search_beside(
         self, sites: Mapping[Site, tuple[HotFile, float, dict[Choice, bytes]]], seconds: float, emitters: Emitters

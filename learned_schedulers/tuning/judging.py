@@ -104,6 +104,15 @@ class Judge:
             for question in questions.values():
                 question.answer.set_exception(error)
 
+    def called(self, defaults: Mapping[Site, bytes]) -> set[Site]:
+        """The sites that the benchmark calls often enough; defaults: a version of each, which an image can have.
+
+        Raises BenchmarkError if the benchmark fails.
+        """
+        images = {site.name: _image(site, [content], 0) for site, content in defaults.items()}
+        of_run = self.bursts(images, {site.number: (1, FEWEST) for site in defaults})
+        return {site for site in defaults if np.isfinite(ticks(of_run, site.number, 1)).all()}
+
     @staticmethod
     def check(site: Site, content: bytes) -> None:
         """Raises NotPlaceable for a version that no image can have."""

@@ -17,7 +17,7 @@ from learned_schedulers.blocks.before_allocation.problem import Problem, problem
 from learned_schedulers.blocks.before_allocation.single_function import SingleFunction, movable
 from learned_schedulers.tuning.hot_file import DEFAULT, LLVM, Choice, HotFile, begins_in_order, neighbours
 from learned_schedulers.tuning.images import NotPlaceable
-from learned_schedulers.tuning.judging import FEWEST, PATIENCE, Judge, Site
+from learned_schedulers.tuning.judging import PATIENCE, Judge, Site
 
 _BURSTS, _MORE_BURSTS = 60, 400  # of each version: in a search, and to choose among the best
 _BEST = 6  # versions that are judged again at the end
@@ -110,8 +110,6 @@ class Search:
         return Found(best, by_gcc, control, len(self._ratios), self._progress, tuple(reasons))
 
     def _judge_ready(self, ready: dict[Choice, bytes]) -> list[str]:
-        default = ready[Choice(DEFAULT)]
-        is_called = np.isfinite(self._values([default], FEWEST)).all()
         placeable, reasons = {}, []
         for choice, content in ready.items():
             try:
@@ -119,28 +117,18 @@ class Search:
                 placeable[choice] = content
             except NotPlaceable as error:
                 reasons.append(f"{choice}: {error}")
-        if is_called:
-            self._note(placeable, self._values(list(placeable.values()), _BURSTS * 2, default))
+        self._note(placeable, self._values(list(placeable.values()), _BURSTS * 2, ready[Choice(DEFAULT)]))
         if not self._ratios:
-            raise NotPlaceable(
-                "its versions cannot be loaded into the program"
-                if is_called
-                else "it is called too seldom to be judged"
-            )
+            raise NotPlaceable("its versions cannot be loaded into the program, or it is called too seldom")
         return reasons
 
-    def _values(self, objects: Sequence[bytes], bursts: int, default: bytes | None = None) -> np.ndarray:
-        """Ticks of versions, over those of the default if that is given; infinite for one that was not judged."""
-        seed = int(self._rng.integers(1 << 32))
-        controls = [default, default] if default else []
-        values = self._judge.ticks(self._site, [*controls, *objects], bursts, seed)
-        usual = values[: len(controls)]
-        usual = usual[np.isfinite(usual)]
-        if not default:
-            return np.nan_to_num(values, nan=np.inf)
+    def _values(self, objects: Sequence[bytes], bursts: int, default: bytes) -> np.ndarray:
+        """Ticks of versions, over those of the default; infinite for one that was not judged."""
+        values = self._judge.ticks(self._site, [default, default, *objects], bursts, int(self._rng.integers(1 << 32)))
+        usual = values[:2][np.isfinite(values[:2])]
         if not len(usual):
             return np.full(len(objects), np.inf)
-        return np.nan_to_num(values[len(controls) :] / usual.mean(), nan=np.inf)
+        return np.nan_to_num(values[2:] / usual.mean(), nan=np.inf)
 
     def _note(self, objects: dict[Choice, bytes], ratios: np.ndarray) -> None:
         for (choice, content), ratio in zip(objects.items(), ratios.tolist(), strict=True):

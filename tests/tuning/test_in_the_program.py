@@ -258,6 +258,13 @@ def test_searches_share_a_run(program: Program) -> None:
         judge.ticks(Site("many", 4, "many", ()), program.objects["many"], 1, 0)
 
 
+def test_what_is_called_is_judged(program: Program) -> None:
+    judge = Judge(Benchmark(str(program.folder / "program"), program.folder), program.results)
+    plain = Site("plain", FUNCTIONS.index("plain"), "plain", tuple(f"@{each}" for each in externals_of("plain")))
+    never = plain._replace(name="never", number=len(FUNCTIONS))
+    assert judge.called(dict.fromkeys((plain, never), program.objects["plain"][0])) == {plain}
+
+
 def test_a_damaged_image_is_left_alone(program: Program) -> None:
     alone = program.output()
     for damage in (b"", b"x" * 100, program.images["plain"][:4096], b"y" + program.images["plain"][1:]):
