@@ -18,6 +18,8 @@ from learned_schedulers.graphs.problems.problem import Problem
 
 
 class Contiguous:
+    unequal = True
+
     def __init__(self, settings: Settings) -> None:
         pass
 
@@ -33,12 +35,17 @@ def split(problem: Problem, sequence: np.ndarray) -> np.ndarray:
     """Device of each operation, (n,) int32: the sequence is cut into m parts of about equal run time.
 
     When the total run time is cut into m equal parts, an operation goes where the middle of its own run time falls.
+    Where devices differ, so do the parts of the mean run time: by the speeds of the devices.
     """
-    seconds = problem.seconds[sequence]
+    seconds = problem.mean_seconds[sequence]
     total = seconds.sum()
     middles = (np.cumsum(seconds) - seconds / 2) / total if total else np.linspace(0, 1, len(seconds))
+    parts = middles * problem.devices
+    if problem.seconds.ndim > 1:
+        speeds = np.cumsum(1 / np.maximum(problem.totals, np.finfo(float).tiny))
+        parts = np.searchsorted(speeds[:-1] / speeds[-1], middles, side="right")
     placement = np.empty(len(sequence), np.int32)
-    placement[sequence] = np.minimum(middles * problem.devices, problem.devices - 1).astype(np.int32)
+    placement[sequence] = np.minimum(parts, problem.devices - 1).astype(np.int32)
     return placement
 
 
