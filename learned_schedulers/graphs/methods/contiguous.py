@@ -1,7 +1,8 @@
 """An expert's manual placement: each device gets a contiguous part of the layers, with about the same run time.
 
 Two proposals: the operations are cut in the order of their numbers, and in the order of their depth (most edges on a
-path from the beginning), ties by number. The one rule of ordering orders the operations of each device.
+path from the beginning), ties by number; where devices differ, two for each number of the fastest devices. The one rule
+of ordering orders the operations of each device.
 """
 
 from __future__ import annotations
@@ -27,8 +28,21 @@ class Contiguous:
         began = time.perf_counter()
         numbers = np.arange(len(problem))
         layers = np.argsort(_depths(problem.parents.offsets, problem.parents.targets), kind="stable")
-        sequences = [numbers, layers][: budget.proposals]
-        return placed(problem, np.stack([split(problem, sequence) for sequence in sequences]), began)
+        placements = [
+            np.array(devices, np.int32)[split(problem.only(devices), sequence)]
+            for devices in _divided_among(problem)
+            for sequence in (numbers, layers)
+        ]
+        return placed(problem, np.stack(placements[: budget.proposals]), began)
+
+
+def _divided_among(problem: Problem) -> list[list[int]]:
+    """All devices; where they differ, also the fastest of them, in any number."""
+    every = list(range(problem.devices))
+    if problem.equal:
+        return [every]
+    fastest = np.argsort(problem.totals, kind="stable").tolist()
+    return [sorted(fastest[: last + 1]) for last in reversed(every)]
 
 
 def split(problem: Problem, sequence: np.ndarray) -> np.ndarray:
