@@ -50,6 +50,8 @@ def transfers_between(kinds: Sequence[DeviceName], link: Link, links: Mapping[st
     of a pair the one with more numbers counts. Raises ValueError that names what is no pair of devices, and two names
     with equally many numbers that give a pair different links.
     """
+    if not links:
+        return transfers_over(link)
     names, m = names_of(kinds), len(kinds)
     slope, delay = np.full((m, m), 1 / link.bytes_per_second), np.full((m, m), link.seconds)
     chosen: dict[tuple[int, int], str] = {}

@@ -61,7 +61,7 @@ class Method(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass
 class _EqualAlone:
     """A method that knows equal devices and links alone."""
 

@@ -39,7 +39,7 @@ class Contiguous:
 def _divided_among(problem: Problem) -> list[list[int]]:
     """All devices; where they differ, also the fastest of them, in any number."""
     every = list(range(problem.devices))
-    if problem.equal:
+    if not np.ptp(problem.totals):
         return [every]
     fastest = np.argsort(problem.totals, kind="stable").tolist()
     return [sorted(fastest[: last + 1]) for last in reversed(every)]
@@ -55,7 +55,7 @@ def split(problem: Problem, sequence: np.ndarray) -> np.ndarray:
     total = seconds.sum()
     middles = (np.cumsum(seconds) - seconds / 2) / total if total else np.linspace(0, 1, len(seconds))
     parts = middles * problem.devices
-    if problem.seconds.ndim > 1:
+    if np.ptp(problem.totals):
         speeds = np.cumsum(1 / np.maximum(problem.totals, np.finfo(float).tiny))
         parts = np.searchsorted(speeds[:-1] / speeds[-1], middles, side="right")
     placement = np.empty(len(sequence), np.int32)

@@ -74,8 +74,10 @@ def trials(
 
     groups: (n,), operations of the same group must share a device; moves: number of annealing's moves, by default for
     a few seconds. The same seed gives the same schedules. Where a schedule takes no longer than the lower bound,
-    annealing and GO have it without a search.
+    annealing and GO have it without a search. Raises ValueError for a network where devices or links differ.
     """
+    if by in NETWORKS and not problem.equal:
+        raise ValueError(f"devices or links differ; {NETWORKS[by]} knows equal ones alone: leave out --by {by}")
     results: list[Trial] = []
     for number, method in enumerate(METHODS[by]):
         if method == "go" and (settled := _settled(problem, results)):

@@ -56,9 +56,7 @@ class Transfers:
     def mean(self) -> tuple[float, float]:
         """Slope and delay, the means over all pairs of devices; 0 where there is no pair."""
         slope, delay = (
-            float(part[~np.eye(len(part), dtype=bool)].sum() / max(part.size - len(part), 1))
-            if isinstance(part, np.ndarray)
-            else part
+            float(_means(part[~np.eye(len(part), dtype=bool)][None])[0]) if isinstance(part, np.ndarray) else part
             for part in (self.slope, self.delay)
         )
         return slope, delay
@@ -250,7 +248,7 @@ class Problem:
     @property
     def mean_seconds(self) -> np.ndarray:
         """(n,) run time of each operation, the mean over the devices."""
-        return self.seconds if self.seconds.ndim == 1 else self.seconds.mean(1)
+        return self.seconds if self.seconds.ndim == 1 else _means(self.seconds)
 
     @property
     def totals(self) -> np.ndarray:
@@ -361,6 +359,12 @@ class Problem:
             return max(self.critical_path, float(self.seconds.sum()) / self.devices)
         speeds = 1 / np.maximum(self.totals, np.finfo(float).tiny)
         return max(self.critical_path, float((self.seconds * (speeds / speeds.sum())).min(1).sum()))
+
+
+def _means(rows: np.ndarray) -> np.ndarray:
+    """The mean of each row, and of equal numbers exactly this number; 0 of no numbers."""
+    least = rows.min(1) if rows.shape[1] else np.zeros(len(rows))
+    return least + (rows - least[:, None]).sum(1) / max(rows.shape[1], 1)
 
 
 @njit(cache=True)
