@@ -100,9 +100,10 @@ def main(
     device's peak rates (real operations take longer), for products by the type of their numbers, or they are the
     profiled times of a workload; the link gives the time of transfers. Operations that runtimes compute as one
     (attention in parts, normalisations, activations) count as one, except in a training step; a split lists them all.
-    torch.cond is priced as its more expensive branch, a while_loop as a single step. Nothing runs on a device, and no content of a file runs as code. But
-    module:Class imports your module, which runs its code. What is modelled and what is not, of time, memory, types of
-    numbers and transfers, is in one table: docs/own_model.md, "What is modelled". `run` executes a plan on a GPU.
+    torch.cond is priced as its more expensive branch, a while_loop as a single step. Nothing runs on a device, and no
+    content of a file runs as code. But module:Class imports your module, which runs its code. What is modelled and
+    what is not, of time, memory, types of numbers and transfers, is in one table: docs/own_model.md, "What is
+    modelled". `run` executes a plan on a GPU.
 
     Example, in any folder, of a module of torch itself:
 
