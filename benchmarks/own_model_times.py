@@ -1,11 +1,10 @@
-"""Are the seconds right that `graph --device cpu` expects? Every operation of ten models, on one core of this machine.
+"""Are expected seconds right? Every operation of ten models, on one core of this machine.
 
     python -m benchmarks.own_model_times         # ten minutes; pip install '.[models]' -c constraints.txt
 
-Expected: the roofline with the rates of learned_schedulers/graphs/devices/core.py, which are measured by operations of
-its own, so that no rate is fitted to a model that is judged. Measured: the processor's seconds of each operation
-within a whole run of its model, in float32, the median over the rounds. Models come from torchvision, timm,
-transformers, and from this file.
+Expected: the roofline with the rates of core_rates.py, which are measured by operations of its own, so that no rate is
+fitted to a model that is judged. Measured: the processor's seconds of each operation within a whole run of its model,
+in float32, the median over the rounds. Models come from torchvision, timm, transformers, and from this file.
 
 It publishes the experiment `own_model_times`, by model (`set`) and of `all`, there with an interval over the models:
 rank_correlation (Spearman's) of expected and measured seconds; median_error of expected / measured - 1 without sign;
@@ -28,8 +27,8 @@ from scipy.stats import spearmanr
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from benchmarks.core_rates import Core, measured, use_all_instructions
 from benchmarks.publishing import PUBLISHED, publish
-from learned_schedulers.graphs.devices.core import Core, measured, use_all_instructions
 from learned_schedulers.graphs.plans.module_export import source_of, trace_with_weights
 from learned_schedulers.graphs.plans.module_operations import Operations, last_reads
 from learned_schedulers.graphs.read.export import Way

@@ -24,6 +24,7 @@ PAGE = (ROOT / "docs/library.md").read_text()
 PAIRS = [("load", "left"), ("load", "right"), ("left", "join"), ("right", "join")]
 SECONDS = {"join": 1.0, "load": 1.0, "left": 2.0, "right": 4.0}  # in another order than the graph's
 CODE = bytes.fromhex("488b07 4801c8 480fafd6 48894708")  # load, add, imul (after the flags of add), store
+LAYER = ls.read_module(torch.nn.Linear(8, 8), (torch.rand(4, 8),))
 needs_llvm_mca = pytest.mark.skipif(llvm_mca.find() is None, reason="llvm-mca 19 is not installed")
 
 
@@ -150,6 +151,10 @@ def test_the_cycles_of_a_block() -> None:
         (lambda: ls.schedule(graph(), "annealing", evaluation=9), "evaluation: .*'annealing' has .*'evaluations'"),
         (lambda: ls.schedule(graph(), "ppo"), "'ppo' is not given what it needs: weights"),
         (lambda: ls.schedule(graph(), devices=0), "0 devices; there must be at least one"),
+        (lambda: ls.schedule(graph(), devices=["h100", "h9"]), "there is no device 'h9'; there are t4, "),
+        (lambda: ls.schedule(graph(), devices="h100,t4"), "run times are profiled, on devices of one kind"),
+        (lambda: ls.on_devices(LAYER, 2, links={"a-b": "pcie"}), "link a-b: there is no device 'a'"),
+        (lambda: ls.on_devices(graph(), 2, links={"v100-v100": "wire"}), "links.v100-v100: Input should be 'pcie'"),
         (lambda: ls.schedule(graph(load=2e9), memory=1), "operation load needs 2 GB"),
         (lambda: ls.schedule(graph(), "one_device").gantt("chart.gif"), r"no \.gif; end its name in \.png"),
         (lambda: ls.judge(ls.on_devices(graph()), [0], [0]), r"order is int64 \(1,\)"),

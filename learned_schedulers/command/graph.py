@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,15 +15,11 @@ from learned_schedulers.command import graph_outputs as outputs
 from learned_schedulers.command.explained import explained
 from learned_schedulers.command.kernels import announce
 from learned_schedulers.command.planned import planned, tell_assumptions
-from learned_schedulers.graphs.devices.core import measured, use_all_instructions
 from learned_schedulers.graphs.devices.number_rates import rates_text
 from learned_schedulers.graphs.devices.settings import DEVICES, DeviceName, Link
 from learned_schedulers.graphs.plans.model_files import read_graph
-from learned_schedulers.graphs.plans.sources import Source, on_cores, on_devices
+from learned_schedulers.graphs.plans.sources import Source, on_devices
 from learned_schedulers.graphs.problems.problem import Problem
-from learned_schedulers.graphs.read.workloads import MOST_DEVICES
-
-_CORES = 2  # the default number
 
 
 def main(
@@ -35,25 +33,26 @@ def main(
         ),
     ],
     devices: Annotated[
-        int | None,
+        str | None,
         typer.Option(
-            min=1, max=MOST_DEVICES, help="Number of devices. Default: the workload's number, 2 of cpu, otherwise 4."
+            metavar="[NUMBER|KIND:NUMBER,...]",
+            help="Number of equal devices, or a list of devices of several kinds, like h100:2,t4,cpu, which are then "
+            "called h100.0, h100.1, t4.0, cpu.0. Default: the workload's number, otherwise 4.",
         ),
     ] = None,
     device: Annotated[
-        Literal[DeviceName, "cpu"],
-        typer.Option(
-            help="Kind of the devices, which are all equal; a workload has its own times. cpu: cores of this machine, "
-            "which share its memory; their rates are measured first, in seconds, so that two calls may differ."
-        ),
+        DeviceName,
+        typer.Option(help="Kind of a number of devices; a workload has its own times. cpu: a host's processor."),
     ] = "v100",
     link: Annotated[
-        str,
+        list[str] | None,
         typer.Option(
-            metavar="[pcie|nvlink|GB/s,us]",
-            help="Link between any two devices: pcie 12 GB/s, 20 us; nvlink 100 GB/s, 10 us; or yours, like 25,5.",
+            metavar="[pcie|nvlink|GB/s,us][:PAIR]",
+            help="Link between any two devices: pcie 12 GB/s, 20 us, the default; nvlink 100 GB/s, 10 us; or yours, "
+            "like 25,5. With a pair, of these two alone: nvlink:h100.0-h100.1, or of all such pairs: nvlink:h100-h100. "
+            "Repeatable.",
         ),
-    ] = "pcie",
+    ] = None,
     memory: Annotated[
         float | None,
         typer.Option(min=0, help="Memory of each device in GB. Default: the workload's, otherwise the device's."),
@@ -100,11 +99,11 @@ def main(
     the work of each device in the best schedule, and the memory that it needs. Run times of operations follow from the
     device's peak rates (real operations take longer), for products by the type of their numbers, or they are the
     profiled times of a workload; the link gives the time of transfers. Operations that runtimes compute as one
-    (attention in parts, normalisations, activations) count as one, except in a training step and for a module on cores;
-    a split lists them all. torch.cond is priced as its more expensive
-    branch, a while_loop as a single step. Nothing runs on a device, and no content of a file runs as code. But
-    module:Class imports your module, which runs its code. What is modelled and what is not, of time, memory, types of
-    numbers and transfers, is in one table: docs/own_model.md, "What is modelled". `run` executes a plan on a GPU.
+    (attention in parts, normalisations, activations) count as one, except in a training step; a split lists them all.
+    torch.cond is priced as its more expensive branch, a while_loop as a single step. Nothing runs on a device, and no
+    content of a file runs as code. But module:Class imports your module, which runs its code. What is modelled and
+    what is not, of time, memory, types of numbers and transfers, is in one table: docs/own_model.md, "What is
+    modelled". `run` executes a plan on a GPU.
 
     Example, in any folder, of a module of torch itself:
 
@@ -125,88 +124,64 @@ def main(
     learned-schedulers graph mine:Network --input int64:16,128 --training
     learned-schedulers graph 'mine:Network(width=64)' --input tokens=int64:16,128 --training --loss mean_square:scores
     learned-schedulers graph mine:Network --input bfloat16:16,128 --device a100 --costs costs.json
-    learned-schedulers graph mine:Network --input 32,3,64,64 --device cpu
+    learned-schedulers graph mine:Network --input 32,3,64,64 --devices h100:2,t4,cpu --link nvlink:h100-h100
 
     Modules of torchvision need pip install 'learned-schedulers[models]'. If an ONNX file leaves a
     dimension open, the error message tells its name. Exit code 1: the model cannot be read or scheduled, and nothing is
     written. Exit code 2: an option is wrong.
     """
     announce()
-    between = options.link_of(link)
+    words, between, links = options.links_of(link or [])
+    listed = None if devices is None else options.devices_of(devices)
     with explained():
         named = (("gantt", gantt), ("split", split), ("trace", trace))
         files = {name: path for name, path in named if path}
         outputs.check(model, files)
         of_module = options.of_module(context, "training", "loss", "optimizer", "attention", "costs")
-        if device == "cpu":
-            _check_cores(context, tf32)
-            use_all_instructions()
-        source = _read(model, size or [], input or [], of_module, eager=device == "cpu")
+        if isinstance(listed, tuple) and options.is_set(context, "device"):
+            raise ValueError(f"--device {device}: --devices {devices} says which kinds they are; leave out --device")
+        source = _read(model, size or [], input or [], of_module)
         tell_assumptions(model, source)
-        if device == "cpu":
-            problem = _on_cores(model, source, devices or _CORES, memory)
-            place = "cores"
-        else:
-            problem = on_devices(source, devices, device, between, memory, tf32)
-            speed = source.link or between
-            named_link = f"{'of the file' if source.link else link} ({_speed_of(speed)})"
-            print(f"{_head(model, problem, source, device, memory, tf32)}; link {named_link}\n", flush=True)
-            place = f"{device}, link {link}"
+        problem = on_devices(source, listed, device, between, memory, tf32, links)
+        kinds = {device: problem.devices} if not isinstance(listed, tuple) else dict(Counter(listed))
+        between_all = f"{'of the file' if source.link else words} ({_speed_of(source.link or between)})"
+        of_pairs = "" if source.link else "".join(f", {_speed_of(of)} between {pair}" for pair, of in links.items())
+        print(f"{_head(model, problem, source, kinds, memory, tf32)}; link {between_all}{of_pairs}\n", flush=True)
         best, times = planned(model, problem, source, seed, moves, by)
-        outputs.write(files, problem, source, best, times, f"{model} on {problem.devices} {place}")
+        place = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+        outputs.write(files, problem, source, best, times, f"{model} on {place}, link {', '.join(link or [words])}")
         if training and split:
             print(outputs.note_on_step(source.graph.kinds))
 
 
-def _check_cores(context: typer.Context, tf32: bool) -> None:
-    """Raises ValueError for options that have no meaning for cores."""
-    if options.is_set(context, "link"):
-        raise ValueError("--link: the cores of a machine share its memory, so --device cpu has no link; leave it out")
-    if tf32:
-        raise ValueError("--tf32: cores have no tf32; leave it out, or choose --device a100")
-
-
-def _read(model: str, sizes: list[str], inputs: list[str], of_module: dict[str, Any], eager: bool) -> Source:
+def _read(model: str, sizes: list[str], inputs: list[str], of_module: dict[str, Any]) -> Source:
     if options.is_module(model):
         from learned_schedulers.graphs.plans.module_export import export_module  # slow to import: torch's tracers
 
-        return export_module(model, inputs, **{"training": False, "eager": eager} | of_module)
+        return export_module(model, inputs, **{"training": False} | of_module)
     options.check_file(model, of_module)
     return read_graph(Path(model), *options.sizes(sizes, inputs), of_module.get("attention", True))
 
 
-def _on_cores(model: str, source: Source, devices: int, memory: float | None) -> Problem:
-    """The problem of cores of this machine, with what is printed about them."""
-    core = measured(source.types)
-    problem = on_cores(source, core, devices, memory)
-    profiled = len(source.graph.seconds) > 0
-    room = source.room(memory, core.memory_bytes / devices)
-    print(
-        f"{_counts(model, problem)}; {devices} cores of this machine, each with {room / 1e9:.3g} GB, "
-        f"{'run times as profiled' if profiled else f'measured just now: {core}'}; copies between them "
-        f"{core.copied_bytes_per_second / 1e9:.3g} GB/s. Runtimes share one operation among several cores, which these "
-        "times leave out: measure yours before you divide a network among cores\n",
-        flush=True,
-    )
-    return problem
-
-
-def _counts(model: str, problem: Problem) -> str:
-    return f"{model}: {len(problem)} operations, {len(problem.children.targets)} edges"
-
-
-def _head(model: str, problem: Problem, source: Source, device: DeviceName, memory: float | None, tf32: bool) -> str:
-    """The first line about the devices, without their link."""
-    kind = DEVICES[device]
+def _head(
+    model: str,
+    problem: Problem,
+    source: Source,
+    kinds: Mapping[DeviceName, int],
+    memory: float | None,
+    tf32: bool,
+) -> str:
+    """The first line about the devices, without their links. kinds: how many there are of each."""
     profiled = len(source.graph.seconds) == len(problem) > 0
-    timed = (
-        "run times as profiled"
-        if profiled
-        else f"{device} ({rates_text(source.types, device, tf32)}, {kind.bytes_per_second / 1e9:g} GB/s)"
-    )
-    room = source.room(memory, kind.memory_bytes)
-    each = "unlimited memory" if np.isinf(room) else f"{room / 1e9:g} GB"
-    return f"{_counts(model, problem)}; {problem.devices} devices of {each}, {timed}"
+    described = []
+    for kind, count in kinds.items():
+        room = source.room(memory, DEVICES[kind].memory_bytes)
+        each = "unlimited memory" if np.isinf(room) else f"{room / 1e9:g} GB"
+        rates = f"{rates_text(source.types, kind, tf32)}, {DEVICES[kind].bytes_per_second / 1e9:g} GB/s"
+        timed = "run times as profiled" if profiled else f"{kind} ({rates})"
+        described.append(f"{count} device{'s' if count > 1 or len(kinds) == 1 else ''} of {each}, {timed}")
+    counts = f"{len(problem)} operations, {len(problem.children.targets)} edges"
+    return f"{model}: {counts}; {'; '.join(described)}"
 
 
 def _speed_of(link: Link) -> str:

@@ -10,8 +10,10 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import typer
 
-from learned_schedulers.graphs.devices.settings import LINKS, Link
+from learned_schedulers.graphs.devices.lists import kinds_of
+from learned_schedulers.graphs.devices.settings import LINKS, DeviceName, Link
 from learned_schedulers.graphs.plans.best import METHODS, By
+from learned_schedulers.graphs.read.workloads import MOST_DEVICES
 
 _ENDINGS = ("onnx", "json", "stg")  # of files
 
@@ -112,21 +114,44 @@ def sizes(words: Iterable[str], inputs: Iterable[str]) -> tuple[dict[str, int], 
     return dimensions, dict(_shape_of(text) for text in inputs)
 
 
-def link_of(text: str) -> Link:
-    """A link by its name, or `25,5`: gigabytes per second, and microseconds of each transfer.
+def devices_of(text: str) -> int | tuple[DeviceName, ...]:
+    """A number of devices, or the kinds of those that `h100:2,t4` lists. Raises typer.BadParameter otherwise."""
+    if text.isdecimal() and len(text) < 9 and 1 <= int(text) <= MOST_DEVICES:
+        return int(text)
+    try:
+        return kinds_of(text)
+    except ValueError as error:
+        remedy = f"write a number from 1 to {MOST_DEVICES}, or kinds"
+        raise typer.BadParameter(f"--devices {text}: {error}; {remedy}") from error
 
-    Raises typer.BadParameter for what is neither.
+
+def links_of(texts: Iterable[str]) -> tuple[str, Link, dict[str, Link]]:
+    """The link between any two devices, in words and as it is, and the links of pairs: `nvlink:h100.0-h100.1`.
+
+    A link has a name, or it is `25,5`: gigabytes per second, and microseconds of each transfer. Raises
+    typer.BadParameter for what is neither, and for two that give the same devices a link.
     """
+    links: dict[str, tuple[str, Link]] = {}
+    for text in texts:
+        words, _, pair = text.partition(":")
+        if pair in links:
+            raise typer.BadParameter(f"--link {text}: {links[pair][0]} is for the same devices; leave one of them out")
+        links[pair] = words, _link_of(text, words)
+    default, between = links.pop("", ("pcie", LINKS["pcie"]))
+    return default, between, {pair: link for pair, (_, link) in links.items()}
+
+
+def _link_of(text: str, words: str) -> Link:
     for name, link in LINKS.items():
-        if text == name:
+        if words == name:
             return link
     try:
-        speed, delay = map(float, text.split(","))
+        speed, delay = map(float, words.split(","))
         if not 0 < speed < np.inf or not 0 <= delay < np.inf:
             raise ValueError
     except ValueError as error:
         listed = ", ".join(map(repr, LINKS))
-        remedy = f"write one of {listed}, or GB/s and microseconds, like 25,5"
+        remedy = f"write one of {listed}, or GB/s and microseconds, like 25,5; for a pair of devices: nvlink:h100-h100"
         raise typer.BadParameter(f"--link {text}: {remedy}") from error
     return Link(bytes_per_second=speed * 1e9, seconds=delay * 1e-6)
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from learned_schedulers.files import printable, replacing
 from learned_schedulers.graphs.devices.timeline import Timeline, timeline
-from learned_schedulers.graphs.methods.rules.repair import fits
+from learned_schedulers.graphs.methods.one_device import fastest
 from learned_schedulers.graphs.plans import summary
 from learned_schedulers.graphs.plans.best import Trial
 from learned_schedulers.graphs.plans.sources import Source
@@ -59,18 +58,23 @@ def _content(
     assert best.order is not None and best.placement is not None
     if name == "split":
         nodes = source.listed
-        return split_of(nodes.ids, best.placement[nodes.owners], problem.devices, nodes.names).encode()
+        return split_of(
+            nodes.ids, best.placement[nodes.owners], problem.devices, nodes.names, problem.device_names
+        ).encode()
     if name == "trace":
         return trace(times, source.names, source.graph.kinds).encode()
     from learned_schedulers import figures
     from learned_schedulers.graphs.plans.gantt import gantt  # slow to import: pandas and matplotlib
 
-    alone = replace(problem, devices=1)
+    device, has_room = fastest(problem)
+    alone = problem.only([device])
     order, placement = np.arange(len(problem), dtype=np.int32), np.zeros(len(problem), np.int32)
     single = timeline(alone, order, placement)
-    lack = "" if fits(alone, order, placement) else ", which does not fit its memory"
+    lack = "" if has_room else ", which does not fit its memory"
     speedup = summary.ratio(single.makespan, best.seconds)
     panels = {f"best ({best.method}), speedup {speedup}": times, f"one device{lack}": single}
-    room = "" if np.isinf(problem.memory) else f", {problem.memory / 1e9:.4g} GB each"
+    least, most = problem.memories.min() / 1e9, problem.memories.max() / 1e9
+    sizes = f"{least:.4g} GB each" if least == most else f"{least:.4g} to {most:.4g} GB"
+    room = f", {sizes}" if problem.limited else ""
     figure = gantt(panels, problem.bound, f"{printable(heading)}{room}", source.names)
     return figures.content(figure, path.suffix)

@@ -43,5 +43,5 @@ def planned(
     print(summary.methods_text(problem, results, best))
     print()
     print(summary.devices_text(problem, best.order, best.placement, times))
-    print(summary.places_text(best.placement, problem.devices, source.names, option))
+    print(summary.places_text(best.placement, times.names, source.names, option))
     return best, times

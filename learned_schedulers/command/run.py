@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
@@ -13,7 +13,7 @@ from learned_schedulers.command.explained import explained
 from learned_schedulers.command.kernels import announce
 from learned_schedulers.command.planned import planned, tell_assumptions
 from learned_schedulers.graphs.devices.number_rates import rates_of
-from learned_schedulers.graphs.devices.settings import DEVICES, DeviceName
+from learned_schedulers.graphs.devices.settings import DEVICES, GpuName
 from learned_schedulers.graphs.plans.sources import Source
 from learned_schedulers.graphs.problems.problem import Problem
 from learned_schedulers.graphs.read.roofline import problem_of
@@ -30,7 +30,7 @@ def main(
     ],
     streams: Annotated[int, typer.Option(min=1, max=16, help="Number of streams that the plan may use.")] = 2,
     device: Annotated[
-        DeviceName | None,
+        GpuName | None,
         typer.Option(help="Kind of the GPU, whose data sheet gives the expected seconds. Default: by its name."),
     ] = None,
     input: options.Inputs = None,
@@ -96,7 +96,7 @@ def main(
         print(f"\n{measured_text({PLAN: best.seconds, EAGER: alone, CAPTURED: alone}, turns)}")
 
 
-def _kind_of_gpu(module: str, device: DeviceName | None) -> DeviceName:
+def _kind_of_gpu(module: str, device: GpuName | None) -> GpuName:
     """The kind of this machine's GPU. Raises ValueError for what is no module, and for a GPU that is not known."""
     if not options.is_module(module):
         raise ValueError(f"{module}: only a torch module (module:Class) runs; `graph` plans files")
@@ -108,13 +108,13 @@ def _kind_of_gpu(module: str, device: DeviceName | None) -> DeviceName:
         return device
     name = torch.cuda.get_device_name()
     words = re.split(r"\W", name.lower())  # an L40S is no L4
-    for kind in DEVICES:
+    for kind in get_args(GpuName):
         if kind in words:
             return kind
     raise ValueError(f"{module}: the figures of a {name} are unknown; give --device a kind that is like it")
 
 
-def _on_streams(source: Source, device: DeviceName, streams: int, tf32: bool) -> Problem:
+def _on_streams(source: Source, device: GpuName, streams: int, tf32: bool) -> Problem:
     """The problem of streams that share a GPU: there are no transfers, and each has a share of its memory.
 
     Times are those of a whole GPU for each stream. Raises ValueError if the device has no tf32.
@@ -124,7 +124,7 @@ def _on_streams(source: Source, device: DeviceName, streams: int, tf32: bool) ->
     return problem_of(source.graph, streams, DEVICES[device], room, rates, *source.in_memory)
 
 
-def _head(module: str, problem: Problem, device: DeviceName) -> str:
+def _head(module: str, problem: Problem, device: GpuName) -> str:
     """The first line about the streams."""
     import torch
 

@@ -270,11 +270,44 @@ def test_bad_files(tmp_path: Path) -> None:
     assert "pipe.json: cannot be read: this is a folder, a pipe or a device" in refused(tmp_path / "pipe.json")
 
 
+def test_devices_of_several_kinds(modules: Path) -> None:
+    words = ("of_graph:Network(width=4096)", "--input", "512,4096", "--moves", "0", "--trace", "trace.json")
+    result = run(
+        *words, "--devices", "t4,h100:2", "--link", "nvlink:h100-h100", "--link", "25,5", "--split", "split.json"
+    )
+    head = result.stdout.splitlines()[0]
+    assert "1 device of 16 GB, t4 (float32 8.1 TFLOP/s, 320 GB/s); 2 devices of 80 GB, h100 (float32 67 TFLOP/s" in head
+    assert head.endswith("link 25,5 (25 GB/s, 5 us), 100 GB/s, 10 us between h100-h100")
+    assert seconds(result) == pytest.approx(5e-6 + 2 * 512 * 4096**2 / 67e12, rel=1e-3), "the fastest device"
+    assert "device h100.0 has layer (addmm)" in result.stdout
+    assert "devices t4.0, h100.1 are idle: --devices h100 has room for the same schedule" in result.stdout
+    parts = json.loads((modules / "split.json").read_text())["fpgas"]
+    assert [(part["device"], len(part["nodes"])) for part in parts] == [("t4.0", 0), ("h100.0", 1), ("h100.1", 0)]
+    assert '"device h100.1"' in (modules / "trace.json").read_text()
+    tight = run(*words, "--devices", "h100,cpu", "--memory", "0.05")
+    assert "the largest device has 0.05 GB" in tight.stderr
+    assert "GO knows equal ones alone: leave out --by go" in refused(*words, "--devices", "h100,cpu", "--by", "go")
+    both = refused(*words, "--devices", "h100,cpu", "--device", "t4")
+    assert "--device t4: --devices h100,cpu says which kinds they are; leave out --device" in both
+    assert "--tf32: the data sheet of the t4 has no tf32" in refused(*words, "--devices", "t4,cpu", "--tf32")
+
+
+def test_profiled_times_are_of_one_kind_of_device() -> None:
+    assert "run times are profiled, on devices of one kind; list one kind, not h100 and t4" in (
+        refused(RESNET, "--devices", "h100,t4")
+    )
+    result = run(RESNET, "--devices", "h100:3", "--link", "nvlink:h100.0-h100.1", "--moves", "10")
+    assert result.exit_code == 0 and "h100.2" in result.stdout, result.output
+
+
 def test_bad_options(tmp_path: Path) -> None:
     assert "'t4', 'v100', 'a100'" in refused(RESNET, "--device", "h9000", code=2)
     for link in ("string", "25", "25,5,1", "0,5", "nan,5", "inf,5", "25,-1"):
         assert "'pcie', 'nvlink'" in refused(RESNET, "--link", link, code=2)
-    assert "--devices" in refused(RESNET, "--devices", "0", code=2)
+    for devices in ("0", "4097", "h100:0", "h9000"):
+        assert f"--devices {devices}" in refused(RESNET, "--devices", devices, code=2)
+    assert "is for the same devices" in refused(RESNET, "--link", "pcie", "--link", "25,5", code=2)
+    assert "there is no device 'h100.0'; there are v100.0, v100.1" in refused(RESNET, "--link", "pcie:h100.0-v100.1")
     assert "--size batch: write the dimension's name" in refused(RESNET, "--size", "batch")
     assert "--training: for module:Class alone" in refused(RESNET, "--training")
     assert "write NAME=1,3,48,320" in refused(RESNET, "--input", "3,4")

@@ -18,8 +18,8 @@ from numba import njit
 
 from learned_schedulers.graphs.devices.evaluation import Evaluated, evaluated
 from learned_schedulers.graphs.devices.memory_use import Needs, empty, occupy, room
-from learned_schedulers.graphs.problems.problem import GraphArrays, Problem
-from learned_schedulers.kernel_arrays import MINUS_ONE
+from learned_schedulers.graphs.problems.problem import GraphArrays, Problem, link
+from learned_schedulers.kernel_arrays import MINUS_ONE, read_only
 
 OPEN = -1  # stands for a device that is not decided
 LEVELS = 20  # number of priority levels (Zhou et al. 2020)
@@ -58,10 +58,10 @@ class Lead:
         reluctance: of all operations; by default 0 where memory is unlimited, otherwise 0.3, because every copy of a
         result takes memory (the best of five on the development graphs).
         """
-        n, ranks = len(problem), _upward_ranks(problem.arrays)
+        n, ranks = len(problem), upward_ranks(problem)
         ranks = ranks / max(float(ranks.max(initial=0.0)), np.finfo(float).tiny)
         if reluctance is None:
-            reluctance = 0.3 if np.isfinite(problem.memory) else 0.0
+            reluctance = 0.3 if problem.limited else 0.0
         urgency = (1 - by_number) * ranks + by_number * (1 - np.arange(n) / max(n, 1))
         return Lead(urgency, np.full(n, reluctance, float))
 
@@ -77,7 +77,7 @@ def earliest_finish(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
         graph,
         needs=Needs.of(replace(problem, memory=np.inf)),
         n_devices=problem.devices,
-        sequence=np.argsort(-_upward_ranks(graph), kind="stable"),  # equal ranks by number, so that parents come first
+        sequence=np.argsort(-upward_ranks(problem), kind="stable"),  # equal ranks by number, so that parents come first
         devices=np.full(n, OPEN, np.int8),
         reluctance=np.zeros(n),
         placement=placement,
@@ -117,11 +117,18 @@ class Completion:
         return evaluated(problem, orders, placements)
 
 
+def upward_ranks(problem: Problem) -> np.ndarray:
+    """(n,) seconds of the longest path from each operation to the end, if every result goes to another device.
+
+    Where devices differ, by mean run times and mean transfers (Topcuoglu, Hariri & Wu 2002, section 2).
+    """
+    edges = problem.children
+    return _upward_ranks(*read_only((edges.offsets, edges.targets, problem.mean_seconds, problem.delays)))
+
+
 @njit(cache=True)
-def _upward_ranks(graph: GraphArrays) -> np.ndarray:
-    """(n,) seconds of the longest path from each operation to the end, if every result goes to another device."""
-    offsets, children, delays = graph.child_offsets, graph.children, graph.delays
-    ranks = graph.seconds.copy()
+def _upward_ranks(offsets: np.ndarray, children: np.ndarray, seconds: np.ndarray, delays: np.ndarray) -> np.ndarray:
+    ranks = seconds.copy()
     for i in range(len(ranks) - 1, -1, -1):
         longest = 0.0
         for edge in range(offsets[i], offsets[i + 1]):
@@ -176,8 +183,8 @@ def _insert(
     An operation adds at most one gap. The search goes from the last gap back to the first that ends late enough; these
     are few, as the sequence is about that of the starts.
     """
-    parent_offsets, parents, seconds, delays = graph.parent_offsets, graph.parents, graph.seconds, graph.delays
-    n, limited = len(seconds), needs.memory < np.inf
+    parent_offsets, parents, delays = graph.parent_offsets, graph.parents, graph.delays
+    n, limited = len(placement), needs.memory.min() < np.inf
     gap_begins, gap_ends = np.zeros(n + n_devices), np.full(n + n_devices, np.inf)
     before, last = np.full(n + n_devices, -1, np.int64), np.arange(n_devices)
     use = empty(needs, n_devices)
@@ -190,40 +197,45 @@ def _insert(
             if devices[i] != OPEN and devices[i] != device:
                 continue
             ready, transfers, new_weights = 0.0, 0.0, needs.weights[i]
+            seconds = graph.seconds[graph.kinds[device], i]
             for edge in range(parent_offsets[i], parent_offsets[i + 1]):
                 parent = parents[edge]
                 if placement[parent] == device:
                     ready = max(ready, ends[parent])
                 else:
-                    ready = max(ready, ends[parent] + delays[parent])
-                    transfers += delays[parent]
+                    delay = delays[link(graph, placement[parent], device), parent]
+                    ready = max(ready, ends[parent] + delay)
+                    transfers += delay
             excess = 0.0
             if limited:
                 for k in range(graph.read_offsets[i], graph.read_offsets[i + 1]):
-                    if placement[graph.read_firsts[k]] != device:
-                        ready = max(ready, graph.read_delays[k])
+                    home = placement[graph.read_firsts[k]]
+                    if home != device:
+                        sender = (device + 1) % n_devices if home == OPEN else home  # open: any other device
+                        delay = graph.read_delays[link(graph, sender, device), k]
+                        ready = max(ready, delay)
                         if not use.sent[needs.shared[k], device]:
                             new_weights += needs.shared_sizes[k]
-                            transfers += graph.read_delays[k]
+                            transfers += delay
                 ready, excess = room(needs, use, ends, i, device, new_weights, ready)
             gap, after = last[device], -1
             fitting, after_fitting = gap, -1
-            while before[gap] >= 0 and gap_ends[before[gap]] >= ready + seconds[i]:
+            while before[gap] >= 0 and gap_ends[before[gap]] >= ready + seconds:
                 gap, after = before[gap], gap
-                if max(gap_begins[gap], ready) + seconds[i] <= gap_ends[gap]:
+                if max(gap_begins[gap], ready) + seconds <= gap_ends[gap]:
                     fitting, after_fitting = gap, after
             start = max(gap_begins[fitting], ready)
-            score = start + seconds[i] + reluctance[i] * transfers
+            score = start + seconds + reluctance[i] * transfers
             if excess < least_excess or (excess == least_excess and score < best_score):
                 best_start, best_score, least_excess, best_weights = start, score, excess, new_weights
                 best_device, best_gap, best_after = device, fitting, after_fitting
-        best_end = best_start + seconds[i]
+        best_end = best_start + graph.seconds[graph.kinds[best_device], i]
         placement[i], starts[i], ends[i] = best_device, best_start, best_end
         if limited:
             for k in range(graph.read_offsets[i], graph.read_offsets[i + 1]):
                 if placement[graph.read_firsts[k]] != best_device:
                     use.sent[needs.shared[k], best_device] = True
-            occupy(needs, use, delays, i, best_device, best_weights, placement, starts, ends)
+            occupy(needs, use, graph, i, best_device, best_weights, placement, starts, ends)
         if best_start > gap_begins[best_gap]:  # the gap ends at the operation; the time after it is a new gap
             if best_end < gap_ends[best_gap]:
                 gap_begins[n_gaps], gap_ends[n_gaps], before[n_gaps] = best_end, gap_ends[best_gap], best_gap

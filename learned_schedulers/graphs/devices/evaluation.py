@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from learned_schedulers.graphs.devices.simulator import released, run
-from learned_schedulers.graphs.problems.problem import GraphArrays, Problem
+from learned_schedulers.graphs.problems.problem import GraphArrays, Problem, link
 from learned_schedulers.kernel_arrays import read_only
 
 
@@ -22,7 +22,7 @@ class Evaluated:
     seconds: np.ndarray  # (S,) makespan, even if the schedule does not fit the memory
     ends: np.ndarray  # (S, n) seconds at which operations end
     peaks: np.ndarray  # (S, m) most bytes that each device holds at a time
-    memory: float  # bytes of each device
+    memory: float | np.ndarray  # bytes of each device, a number or (m,)
 
     def __getitem__(self, chosen: slice | list[int] | np.ndarray) -> Evaluated:
         """The chosen schedules."""
@@ -90,7 +90,7 @@ def _peaks(
     """
     owners, sizes, offsets, readers, lasting = parts
     seconds, delays = graph.seconds, graph.delays
-    n_devices, n = peaks.shape[1], len(seconds)
+    n_devices, n = peaks.shape[1], seconds.shape[1]
     numbers, weight_sizes = shared
     # Parts of results and their copies on other devices, and copies of weights.
     most = len(owners) + min(len(readers), len(owners) * (n_devices - 1)) + len(numbers)
@@ -123,13 +123,13 @@ def _peaks(
             release = max(end[i], last[placement[i]])  # of the result on the device that computes it
             for device in range(n_devices):
                 if device != placement[i] and last[device] >= 0.0:
-                    release = max(release, end[i] + delays[i])
+                    release = max(release, end[i] + delays[link(graph, placement[i], device), i])
                     begins[count], times[count] = end[i], last[device]
                     changes[count], devices[count] = -sizes[part], device
                     count += 1
             if lasting[part]:
                 release = makespan
-            begins[count], times[count] = end[i] - seconds[i], release
+            begins[count], times[count] = end[i] - seconds[graph.kinds[placement[i]], i], release
             changes[count], devices[count] = -sizes[part], placement[i]
             count += 1
         # Memory freed at a time is available at that time: ends come before begins, and the sort is stable.

@@ -12,14 +12,14 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.graphs.problems.problem import GraphArrays, Problem, link
 from learned_schedulers.kernel_arrays import read_only
 
 
 class Needs(NamedTuple):
     """What operations need of a device: R parts of results with their readers, and K reads of shared weights."""
 
-    memory: float  # bytes of a device
+    memory: np.ndarray  # (m,) bytes of each device
     weights: np.ndarray  # (n,) bytes
     parts: np.ndarray  # (n + 1,) int64: the result of operation i has the parts parts[i]:parts[i + 1]
     sizes: np.ndarray  # (R,) bytes
@@ -38,7 +38,7 @@ class Needs(NamedTuple):
         by_reader = np.argsort(parts.readers.targets, kind="stable")
         return read_only(
             Needs(
-                float(problem.memory),
+                problem.memories,
                 np.asarray(problem.weights, float),
                 np.searchsorted(parts.owners, numbers).astype(np.int64),
                 np.asarray(parts.sizes, float),
@@ -71,7 +71,7 @@ class Use(NamedTuple):
 @njit(cache=True, nogil=True)
 def empty(needs: Needs, n_devices: int) -> Use:
     """No operation is placed."""
-    n_parts = len(needs.sizes) if needs.memory < np.inf else 0
+    n_parts = len(needs.sizes) if needs.memory.min() < np.inf else 0
     return Use(
         np.empty((n_devices, 2 * n_parts)),
         np.empty((n_devices, 2 * n_parts)),
@@ -103,7 +103,7 @@ def room(
         if not use.present[part, device]:
             copies += needs.sizes[part]
             first = min(first, ends[needs.owners[part]])
-    free, start, excess = needs.memory - use.weights[device] - new_weights, ready, 0.0
+    free, start, excess = needs.memory[device] - use.weights[device] - new_weights, ready, 0.0
     count = use.counts[device]
     if use.most[device] + copies + produced > free:
         if new_weights > 0:  # they are there from the start
@@ -116,7 +116,7 @@ def room(
         most = use.most[other]
         if other == device:
             most = max(most, (use.used[other, count - 1] if count else 0.0) + copies + produced)
-        lacking -= needs.memory - use.weights[other] - most
+        lacking -= needs.memory[other] - use.weights[other] - most
     return start, max(excess, lacking, 0.0)
 
 
@@ -157,7 +157,7 @@ def _wait(
 def occupy(
     needs: Needs,
     use: Use,
-    delays: np.ndarray,
+    graph: GraphArrays,
     i: int,
     device: int,
     new_weights: float,
@@ -180,7 +180,8 @@ def occupy(
         if not use.present[part, device]:
             use.present[part, device] = True
             _change(use, device, ends[owner], needs.sizes[part])
-            use.until[part, home] = max(use.until[part, home], ends[owner] + delays[owner])
+            arrival = ends[owner] + graph.delays[link(graph, home, device), owner]
+            use.until[part, home] = max(use.until[part, home], arrival)
         use.until[part, device] = max(use.until[part, device], ends[i])
         use.left[part] -= 1
         if use.left[part] == 0:

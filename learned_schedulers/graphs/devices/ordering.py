@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from learned_schedulers.graphs.devices.heap import pop, push
-from learned_schedulers.graphs.problems.problem import GraphArrays, Problem
+from learned_schedulers.graphs.problems.problem import GraphArrays, Problem, link
 from learned_schedulers.kernel_arrays import read_only
 
 
@@ -46,7 +46,7 @@ def _order(
 ) -> None:
     """Fill `orders`, (S, n)."""
     offsets, children, seconds, delays = graph.child_offsets, graph.children, graph.seconds, graph.delays
-    n, parent_counts = len(seconds), np.diff(graph.parent_offsets)
+    n, parent_counts = seconds.shape[1], np.diff(graph.parent_offsets)
     # Two heaps for each device, in begins[d]:begins[d + 1]: `ready` has the operations that may start when the device
     # is free, by priority, and `later` those whose parents are scheduled, by release.
     ready_keys, ready = np.empty(n), np.empty(n, np.int32)
@@ -86,11 +86,12 @@ def _order(
             i = pop(ready_keys[begin:], ready[begin:], n_ready[device])
             n_ready[device] -= 1
             orders[s, t] = i
-            end = free[device] = start + seconds[i]
+            end = free[device] = start + seconds[graph.kinds[device], i]
             for edge in range(offsets[i], offsets[i + 1]):
                 child = children[edge]
                 d = placement[child]
                 waiting[child] -= 1
-                release[child] = max(release[child], end if d == device else end + delays[i])
+                arrival = end if d == device else end + delays[link(graph, device, d), i]
+                release[child] = max(release[child], arrival)
                 if waiting[child] == 0:
                     n_later[d] = push(later_keys[begins[d] :], later[begins[d] :], n_later[d], release[child], child)

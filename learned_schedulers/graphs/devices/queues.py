@@ -20,7 +20,7 @@ BUSY: tuple[Busy, ...] = get_args(Busy)
 def queued_makespans(
     problem: Problem, orders: np.ndarray, placements: np.ndarray, busy: Busy = "sender", each_child: bool = True
 ) -> np.ndarray:
-    """Seconds of S legal schedules, (S,); orders, placements: (S, n).
+    """Seconds of S legal schedules on equal devices, (S,); orders, placements: (S, n).
 
     Transfers begin in the sequence of the operations that need them. each_child: whether every operation that reads a
     result on another device has a transfer of its own; otherwise one serves all operations there.
@@ -43,7 +43,8 @@ def _run(
 ) -> None:
     """Fill `makespans`, (S,). waits: whether transfers wait for the sender, for the receiver, for the link."""
     for_sender, for_receiver, for_link = waits
-    n = len(graph.seconds)
+    seconds, delays = graph.seconds[0], graph.delays[0]
+    n = len(seconds)
     ends, arrivals = np.empty(n), np.empty((n, n_devices))
     for s in range(len(orders)):
         free, link = np.zeros(n_devices), 0.0
@@ -53,7 +54,7 @@ def _run(
             device, start = placements[s, i], 0.0
             for edge in range(graph.parent_offsets[i], graph.parent_offsets[i + 1]):
                 parent = graph.parents[edge]
-                source, delay = placements[s, parent], graph.delays[parent]
+                source, delay = placements[s, parent], delays[parent]
                 if source == device or delay == 0:
                     arrivals[parent, device] = ends[parent]
                 elif each_child or np.isnan(arrivals[parent, device]):
@@ -72,5 +73,5 @@ def _run(
                     if for_link:
                         link = end
                 start = max(start, arrivals[parent, device])
-            ends[i] = free[device] = max(start, free[device]) + graph.seconds[i]
+            ends[i] = free[device] = max(start, free[device]) + seconds[i]
             makespans[s] = max(makespans[s], ends[i])

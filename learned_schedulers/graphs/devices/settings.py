@@ -34,7 +34,8 @@ class Link(Section):
     seconds: Duration  # of every transfer, however small
 
 
-DeviceName = Literal["t4", "v100", "a100", "h100", "h200"]
+GpuName = Literal["t4", "v100", "a100", "h100", "h200"]
+DeviceName = Literal[GpuName, "cpu"]
 LinkName = Literal["pcie", "nvlink"]
 
 _GB = 1e9
@@ -50,6 +51,11 @@ DEVICES: dict[DeviceName, Device] = {
     ),
     "h100": Device(flops_per_second=67e12, bytes_per_second=3350 * _GB, launch_seconds=_LAUNCH, memory_bytes=80 * _GB),
     "h200": Device(flops_per_second=67e12, bytes_per_second=4800 * _GB, launch_seconds=_LAUNCH, memory_bytes=141 * _GB),
+    # One of the two processors of a DGX H100, with half of its 2 TB (NVIDIA's data sheet, 2023): Intel's Xeon Platinum
+    # 8480C, 56 cores at 2 GHz with two AVX-512 units each (64 FLOPs in a cycle), and eight channels of DDR5-4800.
+    "cpu": Device(
+        flops_per_second=7.168e12, bytes_per_second=307.2 * _GB, launch_seconds=_LAUNCH, memory_bytes=1000 * _GB
+    ),
 }
 
 # Rates that copies between two devices reach: PCIe 3.0 x16 (16 GB/s at most), and NVLinks between two devices.

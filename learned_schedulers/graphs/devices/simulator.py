@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from learned_schedulers.graphs.problems.problem import GraphArrays, Problem
+from learned_schedulers.graphs.problems.problem import GraphArrays, Problem, link
 from learned_schedulers.kernel_arrays import read_only
 
 _SAME_TIME = 1 - 1e-12  # ratio of times that differ by rounding alone
@@ -30,7 +30,7 @@ def makespans(problem: Problem, orders: np.ndarray, placements: np.ndarray) -> n
 
 def starts(problem: Problem, order: np.ndarray, placement: np.ndarray) -> np.ndarray:
     """Start of each operation in one schedule, (n,) seconds. Raises ValueError as `makespans`."""
-    return _simulated(problem, order[None], placement[None])[0] - problem.seconds
+    return _simulated(problem, order[None], placement[None])[0] - problem.seconds_on(placement)
 
 
 def _simulated(problem: Problem, orders: np.ndarray, placements: np.ndarray) -> np.ndarray:
@@ -60,10 +60,10 @@ def run(
 ) -> int:
     """Fill `ends`, (S, n), all NaN at first. Return schedule * n + slot of the first fault, or -1 without a fault.
 
-    seconds: (n,) run times, which stand for those of `graph`.
+    seconds: (k, n) run times, which stand for those of `graph`.
     """
-    offsets, parents, delays = graph.parent_offsets, graph.parents, graph.delays
-    n = len(seconds)
+    offsets, parents, delays, kinds = graph.parent_offsets, graph.parents, graph.delays, graph.kinds
+    n = seconds.shape[1]
     free = np.empty(n_devices)
     for s in range(len(orders)):
         free[:] = 0.0
@@ -82,12 +82,13 @@ def run(
                 if np.isnan(arrival):
                     return s * n + t
                 if placement[parent] != device:
-                    arrival += delays[parent]
+                    arrival += delays[link(graph, placement[parent], device), parent]
                 start = max(start, arrival)
             for read in range(graph.read_offsets[i], graph.read_offsets[i + 1]):
-                if placement[graph.read_firsts[read]] != device:
-                    start = max(start, graph.read_delays[read])
-            end[i] = free[device] = start + seconds[i]
+                home = placement[graph.read_firsts[read]]
+                if home != device:
+                    start = max(start, graph.read_delays[link(graph, home, device), read])
+            end[i] = free[device] = start + seconds[kinds[device], i]
     return -1
 
 
@@ -141,30 +142,31 @@ def residencies(problem: Problem, order: np.ndarray, placement: np.ndarray) -> R
     Other weights are not included: they occupy their device all the time.
     """
     begins = starts(problem, order, placement)
-    ends = begins + problem.seconds
+    ends = begins + problem.seconds_on(placement)
     parts, m = problem.parts, problem.devices
     owners, sources, targets = parts.owners, parts.readers.sources, parts.readers.targets
-    arrivals = ends + problem.transfers.slope * problem.sizes + problem.transfers.delay
     last_needed = np.maximum(ends, 0.0)[owners]  # on the device that computes the part
     away = placement[owners[sources]] != placement[targets]
     np.maximum.at(last_needed, sources[~away], ends[targets[~away]])
-    np.maximum.at(last_needed, sources[away], arrivals[owners[sources[away]]])
+    sent = owners[sources[away]]
+    slope, delay = problem.transfers.between(placement[sent], placement[targets[away]])
+    np.maximum.at(last_needed, sources[away], ends[sent] + slope * problem.sizes[sent] + delay)
     copies, readers = np.unique(sources[away].astype(np.int64) * m + placement[targets[away]], return_inverse=True)
     copy_ends = np.zeros(len(copies))
     np.maximum.at(copy_ends, readers, ends[targets[away]])
     copied = copies // m
     last_needed[parts.lasting] = ends.max(initial=0.0)
     shared = problem.shared
-    sent = placement[shared.readers] != placement[shared.firsts]
+    read = placement[shared.readers] != placement[shared.firsts]
     weights, first, number = np.unique(
-        shared.weights[sent] * m + placement[shared.readers[sent]], return_index=True, return_inverse=True
+        shared.weights[read] * m + placement[shared.readers[read]], return_index=True, return_inverse=True
     )
     weight_ends = np.zeros(len(weights))
-    np.maximum.at(weight_ends, number, ends[shared.readers[sent]])
+    np.maximum.at(weight_ends, number, ends[shared.readers[read]])
     return Residencies(
         begins=np.r_[begins[owners], ends[owners[copied]], np.zeros(len(weights))],
         ends=np.r_[last_needed, copy_ends, weight_ends],
-        sizes=np.r_[parts.sizes, parts.sizes[copied], shared.sizes[sent][first]],
+        sizes=np.r_[parts.sizes, parts.sizes[copied], shared.sizes[read][first]],
         devices=np.r_[placement[owners], copies % m, weights % m].astype(np.int64),
     )
 

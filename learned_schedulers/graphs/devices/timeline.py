@@ -21,6 +21,7 @@ class Timeline:
     results: np.ndarray  # (K,) operation whose result is sent
     receivers: np.ndarray  # (K,) device that receives it, once for all readers on this device
     arrivals: np.ndarray  # (K,); a result departs when its operation ends
+    names: tuple[str, ...]  # m, of the devices: their numbers where they have no others
 
     @property
     def senders(self) -> np.ndarray:
@@ -43,13 +44,15 @@ def timeline(problem: Problem, order: np.ndarray, placement: np.ndarray) -> Time
     Raises ValueError as `simulator.makespans`.
     """
     begins = starts(problem, order, placement)
-    ends = begins + problem.seconds
+    ends = begins + problem.seconds_on(placement)
     sources, targets = problem.children.sources, problem.children.targets
     away = placement[sources] != placement[targets]
     pairs = np.unique(sources[away].astype(np.int64) * problem.devices + placement[targets[away]])
     results, receivers = pairs // problem.devices, pairs % problem.devices
-    arrivals = ends[results] + problem.transfers.slope * problem.sizes[results] + problem.transfers.delay
-    return Timeline(problem.devices, placement, begins, ends, results, receivers, arrivals)
+    slope, delay = problem.transfers.between(placement[results], receivers)
+    arrivals = ends[results] + slope * problem.sizes[results] + delay
+    names = problem.device_names or tuple(map(str, range(problem.devices)))
+    return Timeline(problem.devices, placement, begins, ends, results, receivers, arrivals, names)
 
 
 def usage(problem: Problem, order: np.ndarray, placement: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:

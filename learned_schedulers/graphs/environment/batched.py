@@ -60,10 +60,13 @@ class States(NamedTuple):
 class Environment:
     """B partial schedules of n operations on m devices, all empty at first; `step` changes them.
 
-    Times are float64 seconds, the same as those of the simulator (devices/simulator.py), bit by bit.
+    Times are float64 seconds, the same as those of the simulator (devices/simulator.py), bit by bit. Raises ValueError
+    if devices or links differ.
     """
 
     def __init__(self, problem: Problem, batch: int, sequence: Sequence = "any") -> None:
+        if not problem.equal:
+            raise ValueError("devices or links differ; an environment, and policies in it, know equal ones alone")
         n, m = len(problem), problem.devices
         self.sequence: Sequence = sequence
         self.batch, self.operations, self.devices = batch, n, m
@@ -200,7 +203,7 @@ def add(
         if not (0 <= i < waiting.shape[1] and 0 <= device < m and actions[s, i * m + device]):
             raise ValueError("an action that is not allowed")
         begins = max(free[s, device], arrivals[s, i, device])
-        end = begins + graph.seconds[i]
+        end = begins + graph.seconds[0, i]
         now[s] = begins
         was_empty = states.last[s, device] < 0
         states.used[s] += was_empty
@@ -214,7 +217,7 @@ def add(
             states.needed[s, graph.parents[edge]] = 1
         for d in range(m):
             actions[s, i * m + d] = 0
-        arrival_elsewhere = end + graph.delays[i]
+        arrival_elsewhere = end + graph.delays[0, i]
         count = states.counts[s]
         for edge in range(graph.child_offsets[i], graph.child_offsets[i + 1]):
             child = graph.children[edge]

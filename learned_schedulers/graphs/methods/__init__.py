@@ -54,11 +54,24 @@ class Proposals:
 
 
 class Method(Protocol):
-    """The interface of every method."""
+    """The interface of every method. One that also knows devices that differ has the attribute `unequal`, True."""
 
     def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
         """At most `budget.proposals` schedules of the problem, which has no transfers."""
         ...
+
+
+@dataclass
+class _EqualAlone:
+    """A method that knows equal devices and links alone."""
+
+    method: Method
+    name: str
+
+    def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
+        if not problem.equal:
+            return Proposals.unsupported(len(problem), f"devices or links differ; {self.name} knows equal ones alone")
+        return self.method.propose(problem, rng, budget)
 
 
 def make(settings: MethodSettings, resources: Mapping[str, object] | None = None) -> Method:
@@ -68,7 +81,7 @@ def make(settings: MethodSettings, resources: Mapping[str, object] | None = None
     Raises ValueError if a resource that it needs is missing.
     """
     method: Method = registry.make("graph", settings, resources or {})
-    return method
+    return method if getattr(method, "unequal", False) else _EqualAlone(method, settings.method)
 
 
 def methods() -> list[str]:

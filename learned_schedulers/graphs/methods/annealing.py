@@ -26,6 +26,8 @@ Share = Annotated[float, Field(gt=0)]
 
 
 class Annealing:
+    unequal = True
+
     def __init__(self, settings: Settings, target: Target | None = None) -> None:
         self._settings, self._target = settings, target
 
@@ -63,7 +65,7 @@ def annealed(
     shape = (min(count, moves + 1), len(order))
     results = _Results(np.empty(moves + 1), np.empty(shape, np.int32), np.empty(shape, np.int32))
     results.costs[0], results.orders[0], results.placements[0] = start, order, placement
-    graph = problem.arrays._replace(seconds=np.stack([draw.seconds for draw in visible_target.draws]))
+    graph = problem.arrays._replace(seconds=np.stack([draw.arrays.seconds for draw in visible_target.draws]))
     uniforms = rng.random((moves, 4))
     groups = np.arange(len(order)) if groups is None else groups
     _anneal(graph, problem.devices, order[None].copy(), placement[None].copy(), groups, temperatures, uniforms, results)
@@ -91,7 +93,7 @@ def _anneal(
 ) -> None:
     """Fill `results`, whose first row is the start.
 
-    graph: its seconds are (D, n), of each draw; order, placement: (1, n), changed in place; uniforms: (moves, 4)
+    graph: its seconds are (D, k, n), of each draw; order, placement: (1, n), changed in place; uniforms: (moves, 4)
     numbers in [0, 1).
     """
     parents, parent_offsets = graph.parents, graph.parent_offsets

@@ -18,6 +18,8 @@ from learned_schedulers.graphs.problems.problem import Problem
 
 
 class ListScheduling:
+    unequal = True
+
     def __init__(self, settings: Settings) -> None:
         self._ties = settings.ties
 

@@ -18,6 +18,8 @@ from learned_schedulers.method_settings import MethodSettings
 
 
 class RandomValid:
+    unequal = True
+
     def __init__(self, settings: MethodSettings) -> None:
         pass
 

@@ -35,7 +35,7 @@ class RandomisedHeft:
                 devices = int(rng.integers(1, several.devices + 1)) if number else several.devices
                 lead = Lead.of(several, reluctance=0.0)
                 noisy = lead.urgency * np.exp(level * rng.standard_normal(len(several)))
-                complete = Completion(replace(several, devices=devices), replace(lead, urgency=noisy))
+                complete = Completion(several.only(range(devices)), replace(lead, urgency=noisy))
                 schedule = complete(Decisions.open(len(several)))
                 orders.append(schedule.orders[0])
                 placements.append(schedule.placements[0])

@@ -20,6 +20,8 @@ from learned_schedulers.method_settings import NoisySettings
 
 
 class RandomisedList:
+    unequal = True
+
     def __init__(self, settings: NoisySettings) -> None:
         self._least, self._most = np.log(settings.least_noise), np.log(settings.most_noise)
 

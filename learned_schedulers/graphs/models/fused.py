@@ -45,7 +45,9 @@ class Drawing:
         self._remaining = n
         vectors = graph.vectors[:-1].numpy()
         self._operations = kernels.Operations(
-            *problem.arrays[:6],
+            *problem.arrays[:4],
+            seconds=problem.arrays.seconds[0],
+            delays=problem.arrays.delays[0],
             tails=problem.tails,
             lengths=(problem.seconds / (self._unit + problem.seconds)).astype(np.float32),
             vectors=vectors,

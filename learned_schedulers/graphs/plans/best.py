@@ -74,8 +74,10 @@ def trials(
 
     groups: (n,), operations of the same group must share a device; moves: number of annealing's moves, by default for
     a few seconds. The same seed gives the same schedules. Where a schedule takes no longer than the lower bound,
-    annealing and GO have it without a search.
+    annealing and GO have it without a search. Raises ValueError for a network where devices or links differ.
     """
+    if by in NETWORKS and not problem.equal:
+        raise ValueError(f"devices or links differ; {NETWORKS[by]} knows equal ones alone: leave out --by {by}")
     results: list[Trial] = []
     for number, method in enumerate(METHODS[by]):
         if method == "go" and (settled := _settled(problem, results)):
@@ -106,7 +108,7 @@ def trials(
     trial = _best("annealing", problem, orders, placements, groups, "")
     if trial.seconds > start.seconds:  # only what does not fit the memory is better
         trial = replace(start, method="annealing")
-    if costs.min() < trial.seconds and not np.isinf(problem.memory):  # annealing looks at time alone, and left the room
+    if costs.min() < trial.seconds and problem.limited:  # annealing looks at time alone, and left the room
         assert trial.placement is not None
         if within := hastened(problem, trial.placement, trial.seconds, rng, groups, moves):
             trial = Trial("annealing", *within)
@@ -183,7 +185,7 @@ def check_fits(
     if (trials is None or without) and (proof := why_nothing_can_fit(problem, names, groups)):
         raise ValueError(proof)
     if without:
-        room = f"a device has {problem.memory / 1e9:.6g} GB; give more --memory or more --devices"
+        room = f"{_room(problem)}; give more --memory or more --devices"
         raise ValueError(f"no schedule that fits the memory was found: {room}")
 
 
@@ -191,7 +193,13 @@ def _lack_of_one(problem: Problem) -> str:
     """What one device lacks for the whole graph."""
     n = len(problem)
     need = peaks(problem, np.arange(n, dtype=np.int32), np.zeros(n, np.int32))[0]
-    return f"it needs {need / 1e9:.4g} GB, but a device has {problem.memory / 1e9:.4g} GB"
+    return f"it needs {need / 1e9:.4g} GB, but {_room(problem, 4)}"
+
+
+def _room(problem: Problem, digits: int = 6) -> str:
+    """The memory of a device in words."""
+    subject = "the largest device" if isinstance(problem.memory, np.ndarray) else "a device"
+    return f"{subject} has {problem.memories.max() / 1e9:.{digits}g} GB"
 
 
 def _last_resort(problem: Problem, rng: np.random.Generator, groups: np.ndarray | None) -> list[Trial]:
@@ -236,8 +244,9 @@ def united(problem: Problem, placement: np.ndarray, groups: np.ndarray) -> np.nd
     A group that takes no time goes to the device with most of its operations.
     """
     count = int(groups.max(initial=-1)) + 1
-    least = (float(problem.seconds.sum()) or 1.0) * 1e-9 / max(len(problem), 1)
-    work = np.bincount(groups * problem.devices + placement, problem.seconds + least, count * problem.devices)
+    seconds = problem.mean_seconds
+    least = (float(seconds.sum()) or 1.0) * 1e-9 / max(len(problem), 1)
+    work = np.bincount(groups * problem.devices + placement, seconds + least, count * problem.devices)
     return work.reshape(count, problem.devices).argmax(1)[groups].astype(np.int32)
 
 
@@ -251,14 +260,13 @@ def why_nothing_can_fit(problem: Problem, names: Sequence[str], groups: np.ndarr
         + np.bincount(shared.readers[apart], shared.sizes[apart], n)
         + np.bincount(parts.readers.targets, parts.sizes[parts.readers.sources], n)
         + np.bincount(parts.owners, parts.sizes, n)
-    ) * (problem.seconds > 0)  # what takes no time holds nothing meanwhile
-    device_memory = f"a device has {problem.memory / 1e9:.6g} GB"
+    ) * (problem.mean_seconds > 0)  # what takes no time holds nothing meanwhile
     i = int(least.argmax()) if n else 0
-    if n and least[i] > problem.memory:
+    if n and least[i] > problem.memories.max():
         need = f"operation {printable(names[i])} needs {least[i] / 1e9:.6g} GB for its inputs, result and weights"
-        return f"{need}, but {device_memory}; give more --memory"
-    total, room = problem.weights.sum(), problem.memory * problem.devices
-    if total > room:
+        return f"{need}, but {_room(problem)}; give more --memory"
+    total = problem.weights.sum()
+    if total > problem.total_memory:
         need = f"its weights and inputs are {total / 1e9:.6g} GB"
-        return f"{need}, but {device_memory}; give more --memory or more --devices"
+        return f"{need}, but {_room(problem)}; give more --memory or more --devices"
     return None

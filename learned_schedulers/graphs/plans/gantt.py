@@ -73,7 +73,7 @@ def _panel(ax: Axes, schedule: Timeline, longest: float) -> None:
         ends = -np.stack([schedule.senders, schedule.receivers])
         first, *_ = ax.plot(times, ends, color="#444444", linewidth=0.5, alpha=0.7)
         first.set_label("transfer, until it arrives")
-    ax.set_yticks(-np.arange(schedule.devices), [f"device {device}" for device in range(schedule.devices)])
+    ax.set_yticks(-np.arange(schedule.devices), [f"device {name}" for name in schedule.names])
     ax.set_ylim(0.5 - schedule.devices, 0.5)
     ax.grid(axis="y", visible=False)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -80,20 +81,21 @@ class Schedule:
 def schedule(
     graph: Source,
     method: str = "heft",
-    devices: int | None = None,
+    devices: int | str | Sequence[str] | None = None,
     device: DeviceName = "v100",
     link: LinkName | Link = "pcie",
     memory: float | None = None,
     seed: int = 0,
+    links: Mapping[str, LinkName | Link] | None = None,
     **settings: Any,
 ) -> Schedule:
     """The best schedule that one method proposes, which fits the memory; the same seed gives the same one.
 
     method: a file of graphs/methods, or `package:Class` of another package, which is imported; settings: its own, as
-    `evaluations=20000`. devices, device, link, memory: as of `on_devices`. Raises ValueError for a method or a setting
-    that does not exist, and if there is no schedule, with the reason.
+    `evaluations=20000`. devices, device, link, memory, links: as of `on_devices`. Raises ValueError for a method or a
+    setting that does not exist, and if there is no schedule, with the reason.
     """
-    problem = on_devices(graph, devices, device, link, memory)
+    problem = on_devices(graph, devices, device, link, memory, links=links)
     check_fits(problem, graph.names, graph.groups)
     trial = trial_of(problem, method, np.random.default_rng(seed), graph.groups, settings=settings)
     if trial.order is None or trial.placement is None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from learned_schedulers.graphs.devices.core import Core
-from learned_schedulers.graphs.devices.number_rates import rates_of
+from learned_schedulers.graphs.devices.lists import kinds_of, names_of, transfers_between
+from learned_schedulers.graphs.devices.number_rates import NUMBER_RATES, rates_of
 from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, DeviceName, Link, LinkName
-from learned_schedulers.graphs.devices.targets import linked
+from learned_schedulers.graphs.devices.targets import transfers_over
 from learned_schedulers.graphs.problems.problem import NO_SHARED, Inputs, Parts, Problem, SharedWeights
 from learned_schedulers.graphs.read.graph import Graph
 from learned_schedulers.graphs.read.roofline import problem_of
@@ -64,27 +65,50 @@ class Source:
 
 def on_devices(
     source: Source,
-    devices: int | None = None,
+    devices: int | str | Sequence[str] | None = None,
     device: DeviceName = "v100",
     link: LinkName | Link = "pcie",
     memory: float | None = None,
     tf32: bool = False,
+    links: Mapping[str, LinkName | Link] | None = None,
 ) -> Problem:
     """The graph of a source on these devices. devices, memory (GB of each): None for the source's own.
 
-    link: not used if the source names one. tf32: products of float32 run by tensor cores. Raises ValueError if the
-    device has no tf32.
+    devices: a number of those of the kind `device`, or a list of kinds, such as ["h100", "h100", "t4"] or "h100:2,t4".
+    link: between any two devices, but for those of `links`: {"h100.0-h100.1": "nvlink"} or, for all pairs of these
+    kinds, {"h100-h100": "nvlink"}; neither is used if the source names its link. tf32: products of float32 run by
+    tensor cores, on devices that have them. Raises ValueError for a device that does not exist, a link that names
+    none, kinds that differ where run times are profiled, and tf32 if no device has it.
     """
-    room = source.room(memory, DEVICES[device].memory_bytes)
-    rates = rates_of(source.types or ("float32",) * len(source.graph), device, tf32)
+    is_number = devices is None or isinstance(devices, int)
     count = source.devices if devices is None else devices
-    problem = problem_of(source.graph, count, DEVICES[device], room, rates, *source.in_memory)
-    return linked(problem, source.link or (link if isinstance(link, Link) else LINKS[link])).mean
+    kinds = (device,) * count if isinstance(count, int) else kinds_of(count)
+    each = tuple(dict.fromkeys(kinds)) or (device,)
+    if len(each) > 1 and len(source.graph.seconds):
+        raise ValueError(f"run times are profiled, on devices of one kind; list one kind, not {' and '.join(each)}")
+    with_tf32 = [kind for kind in each if "tf32" in NUMBER_RATES[kind]] or each
+    types = source.types or ("float32",) * len(source.graph)
+    alone = {}
+    for kind in each:
+        room, rates = source.room(memory, DEVICES[kind].memory_bytes), rates_of(types, kind, tf32 and kind in with_tf32)
+        alone[kind] = problem_of(source.graph, len(kinds), DEVICES[kind], room, rates, *source.in_memory)
+    problem = alone[each[0]]
+    if len(each) > 1:
+        rooms = np.array([source.room(memory, DEVICES[kind].memory_bytes) for kind in kinds])
+        limited = any(on_kind.limited for on_kind in alone.values())
+        problem = replace(
+            problem,
+            seconds=np.stack([alone[kind].seconds for kind in kinds], 1),
+            memory=rooms if limited else np.inf,
+        )
+    named_links = {pair: _link(between) for pair, between in (links or {}).items()}
+    if source.link is None:
+        transfers = transfers_between(kinds, _link(link), named_links)
+    else:
+        transfers = transfers_over(source.link)
+    names = () if is_number and not named_links else names_of(kinds)
+    return replace(problem, transfers=transfers, device_names=names)
 
 
-def on_cores(source: Source, core: Core, devices: int, memory: float | None = None) -> Problem:
-    """The graph of a source on cores of this machine, which share its memory. memory (GB of each): None for a share."""
-    share = source.room(memory, core.memory_bytes / devices)
-    rates = core.rates_of(source.graph.kinds, source.types)
-    problem = problem_of(source.graph, devices, core.device, share, rates, *source.in_memory)
-    return linked(problem, core.link).mean
+def _link(link: LinkName | Link) -> Link:
+    return link if isinstance(link, Link) else LINKS[link]

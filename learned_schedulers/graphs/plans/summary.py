@@ -10,6 +10,7 @@ import numpy as np
 from learned_schedulers.files import printable
 from learned_schedulers.graphs.devices.simulator import peaks, sent_weights
 from learned_schedulers.graphs.devices.timeline import Timeline
+from learned_schedulers.graphs.methods.one_device import fastest
 from learned_schedulers.graphs.plans.best import Trial
 from learned_schedulers.graphs.problems.problem import Problem
 
@@ -19,12 +20,13 @@ _RUNS = 4  # parts of the graph that are listed of each device
 def methods_text(problem: Problem, trials: Sequence[Trial], best: Trial) -> str:
     """A line for each method: its makespan, its speedup over one device, and the makespan over the lower bound."""
     rows, notes = [("method", "makespan", "speedup", "over bound")], [""]
+    alone = float(problem.totals[fastest(problem)[0]])
     for trial in trials:
-        rows.append((trial.method, *_compared(problem, trial.seconds)))
-        alone = f"; speedups are over {milliseconds(float(problem.seconds.sum()))}, its time with enough memory"
+        rows.append((trial.method, *_compared(problem, trial.seconds, alone)))
+        with_memory = f"; speedups are over {milliseconds(alone)}, its time with enough memory"
         lacking = trial.method == "one_device" and trial.order is None
-        notes.append("<- chosen" if trial is best else trial.message + (alone if lacking else ""))
-    rows.append(("lower bound", *_compared(problem, problem.bound)))
+        notes.append("<- chosen" if trial is best else trial.message + (with_memory if lacking else ""))
+    rows.append(("lower bound", *_compared(problem, problem.bound, alone)))
     return aligned(rows, [*notes, _binding(problem)])
 
 
@@ -35,10 +37,10 @@ def devices_text(problem: Problem, order: np.ndarray, placement: np.ndarray, tim
     rows = [("device", "operations", "busy", "share", "sent", "peak memory", "weights, inputs")]
     for device in range(problem.devices):
         inside = placement == device
-        busy = float(problem.seconds[inside].sum())
+        busy = float(problem.seconds_on(placement)[inside].sum())
         rows.append(
             (
-                str(device),
+                times.names[device],
                 str(int(inside.sum())),
                 milliseconds(busy),
                 f"{busy / times.makespan if times.makespan else 0.0:.1%}",
@@ -50,14 +52,14 @@ def devices_text(problem: Problem, order: np.ndarray, placement: np.ndarray, tim
     return aligned(rows)
 
 
-def places_text(placement: np.ndarray, devices: int, names: Sequence[str], option: str = "--devices") -> str:
+def places_text(placement: np.ndarray, devices: Sequence[str], names: Sequence[str], option: str = "--devices") -> str:
     """A line for each device that has operations: runs of neighbours in the graph; then the devices that have none.
 
-    placement: (n,); names: (n,); option: of the command, for the number of devices.
+    placement: (n,); devices: (m,) their names or numbers; names: (n,); option: of the command, for the devices.
     """
     begins = np.flatnonzero(np.r_[True, placement[1:] != placement[:-1]][: len(placement)])
     ends = np.r_[begins[1:], len(placement)][: len(begins)] - 1
-    runs: dict[int, list[str]] = {device: [] for device in range(devices)}
+    runs: dict[int, list[str]] = {device: [] for device in range(len(devices))}
     for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
         first, last = printable(names[begin]), printable(names[end])
         runs[int(placement[begin])].append(first if begin == end else f"{first} to {last}")
@@ -65,19 +67,20 @@ def places_text(placement: np.ndarray, devices: int, names: Sequence[str], optio
     for device, listed in runs.items():
         more = f"; and {len(listed) - _RUNS} more parts of the graph" if len(listed) > _RUNS else ""
         if listed:
-            lines.append(f"device {device} has {'; '.join(listed[:_RUNS])}{more}")
-    idle = [str(device) for device, listed in runs.items() if not listed]
+            lines.append(f"device {devices[device]} has {'; '.join(listed[:_RUNS])}{more}")
+    idle = [devices[device] for device, listed in runs.items() if not listed]
     if idle and len(placement):
         subject = f"device {idle[0]} is" if len(idle) == 1 else f"devices {', '.join(idle)} are"
-        lines.append(f"{subject} idle: {option} {devices - len(idle)} has room for the same schedule")
+        fewer = ",".join(name.partition(".")[0] for device, name in enumerate(devices) if runs[device])
+        needed = fewer if "." in devices[0] else str(len(devices) - len(idle))
+        lines.append(f"{subject} idle: {option} {needed} has room for the same schedule")
     return "\n".join(lines)
 
 
-def _compared(problem: Problem, seconds: float) -> tuple[str, str, str]:
-    """A makespan, its speedup over one device, and its ratio to the bound; dashes for an infinite makespan."""
+def _compared(problem: Problem, seconds: float, alone: float) -> tuple[str, str, str]:
+    """A makespan, its speedup over one device's seconds, and its ratio to the bound; dashes for an infinite one."""
     if np.isinf(seconds):
         return "-", "-", "-"
-    alone = float(problem.seconds.sum())  # seconds on one device, even if its memory is too small
     return milliseconds(seconds), ratio(alone, seconds), ratio(seconds, problem.bound)
 
 

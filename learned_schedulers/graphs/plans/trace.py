@@ -24,7 +24,7 @@ def trace(schedule: Timeline, names: Sequence[str], kinds: Sequence[str]) -> str
     events: list[dict[str, Any]] = [
         _name_event(_DEVICES, None, "devices"),
         _name_event(_TRANSFERS, None, "transfers"),
-        *(_name_event(_DEVICES, device, f"device {device}") for device in range(schedule.devices)),
+        *(_name_event(_DEVICES, device, f"device {name}") for device, name in enumerate(schedule.names)),
     ]
     begins, ends = _nanoseconds(schedule.begins), _nanoseconds(schedule.ends)
     for i in np.argsort(begins, kind="stable").tolist():
@@ -34,7 +34,7 @@ def trace(schedule: Timeline, names: Sequence[str], kinds: Sequence[str]) -> str
     lanes = _lanes(schedule, departures, arrivals)
     tracks = {lane: track for track, lane in enumerate(sorted(set(lanes)))}
     for sender, receiver, number in tracks:
-        label = f"device {sender} to {receiver}" + (f", {number + 1}" if number else "")
+        label = f"device {schedule.names[sender]} to {schedule.names[receiver]}" + (f", {number + 1}" if number else "")
         events.append(_name_event(_TRANSFERS, tracks[sender, receiver, number], label))
     for k in np.argsort(departures, kind="stable").tolist():
         sender, receiver, _ = lanes[k]

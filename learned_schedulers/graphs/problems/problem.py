@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -38,11 +38,28 @@ class Transfers:
     """Time for a result to reach another device: slope x bytes + delay; within one device it takes no time.
 
     The two extremes of Zhang et al. 2023 (section 4.3): bandwidth-bound (delay 0) and latency-bound (slope 0).
-    Links do not queue: transfers overlap with each other and with computation.
+    Links do not queue: transfers overlap with each other and with computation. Both are numbers where all links are
+    equal, otherwise arrays (m, m), from the device of a row to that of a column; their diagonals do not count.
     """
 
-    slope: float = 0.0  # seconds per byte
-    delay: float = 0.0  # seconds
+    slope: float | np.ndarray = 0.0  # seconds per byte
+    delay: float | np.ndarray = 0.0  # seconds
+
+    def between(self, senders: np.ndarray, receivers: np.ndarray) -> tuple[float | np.ndarray, float | np.ndarray]:
+        """Slope and delay from K devices to K others, (K,) each; numbers where all links are equal."""
+        slope, delay = (
+            part[senders, receivers] if isinstance(part, np.ndarray) else part for part in (self.slope, self.delay)
+        )
+        return slope, delay
+
+    @property
+    def mean(self) -> tuple[float, float]:
+        """Slope and delay, the means over all pairs of devices; 0 where there is no pair."""
+        slope, delay = (
+            float(_means(part[~np.eye(len(part), dtype=bool)][None])[0]) if isinstance(part, np.ndarray) else part
+            for part in (self.slope, self.delay)
+        )
+        return slope, delay
 
 
 @dataclass(frozen=True)
@@ -120,40 +137,47 @@ class GraphArrays(NamedTuple):
     parents: np.ndarray  # (E,) int32
     child_offsets: np.ndarray  # (n + 1,) int32
     children: np.ndarray  # (E,) int32
-    seconds: np.ndarray  # (n,) run times
-    delays: np.ndarray  # (n,) seconds until a result is on another device
+    seconds: np.ndarray  # (k, n) run times on each kind of device
+    delays: np.ndarray  # (l, n) seconds until a result has passed each kind of link
     read_offsets: np.ndarray  # (n + 1,) int32, of each operation's reads of shared weights
     read_firsts: np.ndarray  # (K,) int32 operation on whose device the weight lies
-    read_delays: np.ndarray  # (K,) seconds until the weight is on another device
+    read_delays: np.ndarray  # (l, K) seconds until the weight has passed each kind of link
+    kinds: np.ndarray  # (m,) int32 kind of each device: k = 1 where devices are equal, else k = m
+    links: np.ndarray  # (m, m) int32 kind of the link from a device to another; (1, 1) where all are equal: `link`
 
 
 @dataclass(frozen=True)
 class Problem:
-    """n operations on m identical devices, each of which runs one operation at a time, without interruption.
+    """n operations on m devices, each of which runs one operation at a time, without interruption.
 
-    Raises ValueError that names an argument of another type or shape, or the first faulty operation: an edge that does
-    not go to a higher number, or a time or a size that is negative or not finite.
+    Devices are equal, unless `seconds` are (n, m), `memory` is (m,) or `transfers` are (m, m): what differs, alone.
+    Raises ValueError that names an argument of another type or shape, or the first faulty operation or device: an edge
+    that does not go to a higher number, or a time or a size that is negative or not finite.
     """
 
-    seconds: np.ndarray  # (n,) float64: run time of each operation, on any device
+    seconds: np.ndarray  # (n,) float64: run time of each operation, on any device; or (n, m), on each
     sizes: np.ndarray  # (n,) float64: bytes of its result; every child needs the whole result
     children: Edges
     devices: int
     transfers: Transfers = Transfers()
     weight_bytes: np.ndarray | None = None  # (n,) float64: weights and inputs occupy its device always; None: none
-    memory: float = np.inf  # bytes of each device
+    memory: float | np.ndarray = np.inf  # bytes of each device, a number or (m,)
     shared: SharedWeights = NO_SHARED  # weights count on the device of their first reader; here are the other readers
     results: Parts | None = None  # what is freed one by one; None: each result as a whole, and none lasts
     kinds: tuple[str, ...] = ()  # n, what the operations compute; empty: unknown. No cost depends on them
+    device_names: tuple[str, ...] = ()  # m; empty: devices are called by their numbers
 
     def __post_init__(self) -> None:
         self._check_types()
         n = len(self.seconds)
         if self.devices < 1:
             raise ValueError(f"{self.devices} devices; there must be at least one")
+        self._check_devices()
         for name, values in (("seconds", self.seconds), ("bytes", self.sizes), ("bytes of weights", self.weights)):
-            if len(wrong := np.flatnonzero(~(np.isfinite(values) & (values >= 0)))):
-                raise ValueError(f"operation {wrong[0]} has {values[wrong[0]]} {name}; it must be 0 or more")
+            if len(faults := np.argwhere(~(np.isfinite(values) & (values >= 0)))):
+                i, *device = faults[0].tolist()
+                place = f" on device {device[0]}" if device else ""
+                raise ValueError(f"operation {i} has {values[tuple(faults[0])]} {name}{place}; it must be 0 or more")
         targets, sources = self.children.targets, self.children.sources
         if len(self.children.offsets) != n + 1 or len(sources) != len(targets):
             raise ValueError(f"{n} operations, but edges of {len(self.children.offsets) - 1} operations")
@@ -165,16 +189,36 @@ class Problem:
             )
 
     def _check_types(self) -> None:
-        weights = self.seconds if self.weight_bytes is None else self.weight_bytes
-        for name, values in (("seconds", self.seconds), ("sizes", self.sizes), ("weight_bytes", weights)):
-            if not isinstance(values, np.ndarray) or values.shape != np.shape(self.seconds) or values.ndim != 1:
+        if not isinstance(self.devices, int | np.integer):
+            raise ValueError(f"devices is {self.devices!r}; it must be a whole number")
+        n = np.shape(self.seconds)[:1]
+        on_each = isinstance(self.seconds, np.ndarray) and self.seconds.shape == (*n, max(self.devices, 1))
+        run_times = self.seconds[:, 0] if on_each else self.seconds
+        weights = run_times if self.weight_bytes is None else self.weight_bytes
+        for name, values in (("seconds", run_times), ("sizes", self.sizes), ("weight_bytes", weights)):
+            if not isinstance(values, np.ndarray) or values.shape != n or values.ndim != 1:
                 form = f"an array {values.shape}" if isinstance(values, np.ndarray) else f"a {type(values).__name__}"
                 raise ValueError(f"{name} is {form}; it must be a NumPy array with one number for each operation")
         if not isinstance(self.children, Edges):
             kind = type(self.children).__name__
             raise ValueError(f"children is a {kind}; it must be Edges; graph_from_pairs makes a graph of pairs")
-        if not isinstance(self.devices, int | np.integer):
-            raise ValueError(f"devices is {self.devices!r}; it must be a whole number")
+
+    def _check_devices(self) -> None:
+        m, links = self.devices, self.transfers
+        if self.device_names and len(self.device_names) != m:
+            raise ValueError(f"{len(self.device_names)} device_names of {m} devices; give each a name, or none")
+        for name, part, shape in (
+            ("memory", self.memory, (m,)),
+            ("transfers.slope", links.slope, (m, m)),
+            ("transfers.delay", links.delay, (m, m)),
+        ):
+            if not isinstance(part, np.ndarray):
+                continue
+            if part.shape != shape:
+                raise ValueError(f"{name} is an array {part.shape}; of {m} devices it must be {shape}, or a number")
+            if len(faults := np.argwhere(~(np.isfinite(part) & (part >= 0)))):
+                place = " to ".join(map(str, faults[0]))
+                raise ValueError(f"{name} of device {place} is {part[tuple(faults[0])]}; it must be finite, 0 or more")
 
     def __len__(self) -> int:
         return len(self.seconds)
@@ -196,47 +240,137 @@ class Problem:
         return self.children.reversed()
 
     @property
+    def equal(self) -> bool:
+        """Whether all devices are equal, and all links between them."""
+        links = self.transfers.slope, self.transfers.delay
+        return self.seconds.ndim == 1 and not any(isinstance(part, np.ndarray) for part in (self.memory, *links))
+
+    @property
+    def mean_seconds(self) -> np.ndarray:
+        """(n,) run time of each operation, the mean over the devices."""
+        return self.seconds if self.seconds.ndim == 1 else _means(self.seconds)
+
+    @property
+    def totals(self) -> np.ndarray:
+        """(m,) seconds of all operations on each device alone."""
+        totals: np.ndarray = np.broadcast_to(self.seconds.sum(0), self.devices)
+        return totals
+
+    def seconds_on(self, placement: np.ndarray) -> np.ndarray:
+        """(n,) run time of each operation on its device; placement: (n,)."""
+        return self.seconds if self.seconds.ndim == 1 else self.seconds[np.arange(len(self)), placement]
+
+    @property
     def delays(self) -> np.ndarray:
-        """(n,) seconds until the result of each operation is on another device."""
-        return self.transfers.slope * self.sizes + self.transfers.delay
+        """(n,) seconds until the result of each operation is on another device, the mean over all pairs of devices."""
+        slope, delay = self.transfers.mean
+        return slope * self.sizes + delay
+
+    @property
+    def limited(self) -> bool:
+        """Whether the memory of devices has a limit."""
+        return bool(np.isfinite(self.memory).any())
+
+    @property
+    def memories(self) -> np.ndarray:
+        """(m,) bytes of each device."""
+        memories: np.ndarray = np.broadcast_to(np.asarray(self.memory, float), self.devices)
+        return memories
+
+    @property
+    def total_memory(self) -> float:
+        """Bytes of all devices together."""
+        return float(self.memory.sum() if isinstance(self.memory, np.ndarray) else self.devices * self.memory)
+
+    def filling(self, in_use: np.ndarray) -> np.ndarray:
+        """(m,) bytes in use, and those that a device lacks beside the largest one: the highest has the least room."""
+        return in_use + (self.memory.max() - self.memory) if isinstance(self.memory, np.ndarray) else in_use
+
+    def only(self, devices: Sequence[int]) -> Problem:
+        """The same operations on some of the devices, by their numbers."""
+        pairs = np.ix_(devices, devices)
+        slope, delay = (
+            part[pairs] if isinstance(part, np.ndarray) else part
+            for part in (self.transfers.slope, self.transfers.delay)
+        )
+        return replace(
+            self,
+            seconds=self.seconds if self.seconds.ndim == 1 else self.seconds[:, list(devices)],
+            devices=len(devices),
+            transfers=Transfers(slope, delay),
+            memory=self.memory[list(devices)] if isinstance(self.memory, np.ndarray) else self.memory,
+            device_names=tuple(self.device_names[device] for device in devices) if self.device_names else (),
+        )
 
     @cached_property
     def arrays(self) -> GraphArrays:
         """The operations and edges for compiled code."""
         parents, children, shared = self.parents, self.children, self.shared
+        of_pairs = np.stack(np.broadcast_arrays(self.transfers.slope, self.transfers.delay), -1)
+        lines, links = np.unique(of_pairs.reshape(-1, 2), axis=0, return_inverse=True)
+        slopes, delays = lines[:, :1], lines[:, 1:]
+        one_kind = self.seconds.ndim == 1
         return read_only(
             GraphArrays(
                 parents.offsets,
                 parents.targets,
                 children.offsets,
                 children.targets,
-                self.seconds,
-                self.delays,
+                self.seconds[None] if one_kind else self.seconds.T,
+                slopes * self.sizes + delays,
                 np.searchsorted(shared.readers, np.arange(len(self) + 1)).astype(np.int32),
                 shared.firsts.astype(np.int32),
-                np.where(shared.sent, self.transfers.slope * shared.sizes + self.transfers.delay, 0.0),
+                np.where(shared.sent, slopes * shared.sizes + delays, 0.0),
+                (np.zeros if one_kind else np.arange)(self.devices, dtype=np.int32),
+                links.reshape(of_pairs.shape[:-1] or (1, 1)).astype(np.int32),
             )
         )
 
     @cached_property
     def tails(self) -> np.ndarray:
-        """(n,) seconds from an operation's start to the end of the longest path that starts with it."""
-        return _tails(*read_only((self.children.offsets, self.children.targets, self.seconds)))
+        """(n,) seconds from an operation's start to the end of the longest path that starts with it, by mean times."""
+        return _tails(*read_only((self.children.offsets, self.children.targets, self.mean_seconds)))
 
     @cached_property
     def heads(self) -> np.ndarray:
         """(n,) seconds of the longest path before an operation: no schedule starts it earlier."""
-        return _heads(*read_only((self.parents.offsets, self.parents.targets, self.seconds)))
+        return _heads(*read_only((self.parents.offsets, self.parents.targets, self._least_seconds)))
+
+    @property
+    def _least_seconds(self) -> np.ndarray:
+        """(n,) run time of each operation on its fastest device."""
+        return self.seconds if self.seconds.ndim == 1 else self.seconds.min(1)
 
     @property
     def critical_path(self) -> float:
         """Seconds of the longest path: no schedule is shorter on any number of devices."""
-        return float(self.tails.max(initial=0.0))
+        if self.seconds.ndim == 1:
+            return float(self.tails.max(initial=0.0))
+        return float((self.heads + self._least_seconds).max(initial=0.0))
 
     @property
     def bound(self) -> float:
-        """A lower bound of every makespan: the longest path, or all work spread evenly over the devices."""
-        return max(self.critical_path, float(self.seconds.sum()) / self.devices)
+        """A lower bound of every makespan: the longest path, or all work spread over the devices.
+
+        A makespan is at least the mean busy time of the devices under any weights that sum to 1, and so at least the
+        sum of each operation's least weighted time. Here a device has the more weight, the less time all take on it.
+        """
+        if self.seconds.ndim == 1:
+            return max(self.critical_path, float(self.seconds.sum()) / self.devices)
+        speeds = 1 / np.maximum(self.totals, np.finfo(float).tiny)
+        return max(self.critical_path, float((self.seconds * (speeds / speeds.sum())).min(1).sum()))
+
+
+def _means(rows: np.ndarray) -> np.ndarray:
+    """The mean of each row, and of equal numbers exactly this number; 0 of no numbers."""
+    least = rows.min(1) if rows.shape[1] else np.zeros(len(rows))
+    return least + (rows - least[:, None]).sum(1) / max(rows.shape[1], 1)
+
+
+@njit(cache=True)
+def link(graph: GraphArrays, sender: int, receiver: int) -> int:
+    """Kind of the link from a device to another: a row of `delays` and of `read_delays`."""
+    return graph.links[sender, receiver] if len(graph.delays) > 1 else 0
 
 
 @njit(cache=True)

@@ -186,18 +186,27 @@ def names_of_split(path: Path) -> dict[int, str]:
     return {name: label for part in parts for name, label in zip(part.nodes, part.names, strict=False)}
 
 
-def split_of(ids: np.ndarray, placement: np.ndarray, devices: int, names: Sequence[str] | None = None) -> str:
+def split_of(
+    ids: np.ndarray,
+    placement: np.ndarray,
+    devices: int,
+    names: Sequence[str] | None = None,
+    device_names: Sequence[str] = (),
+) -> str:
     """A split in the published form, as JSON: the ids on CPUs and on each accelerator. ids, placement: (n,).
 
     names: (n,), if ids alone do not identify the nodes: each device gets a further key `names`, as long as `nodes`.
+    device_names: (m,) or empty; each accelerator gets a further key `device`.
     """
 
-    def part(device: int) -> dict[str, list[object]]:
+    def part(device: int) -> dict[str, object]:
         members = np.flatnonzero(placement == device).tolist()
-        nodes: dict[str, list[object]] = {"nodes": ids[members].tolist()}
+        nodes: dict[str, object] = {"nodes": ids[members].tolist()}
         return nodes if names is None else nodes | {"names": [names[i] for i in members]}
 
-    return json.dumps({"cpus": [part(CPU)], "fpgas": [part(device) for device in range(devices)]}) + "\n"
+    parts: list[dict[str, object]] = [part(device) for device in range(devices)]
+    named = [{"device": name, **of_device} for name, of_device in zip(device_names, parts, strict=False)]
+    return json.dumps({"cpus": [part(CPU)], "fpgas": named or parts}) + "\n"
 
 
 Kind = TypeVar("Kind", bound=Part)

@@ -31,6 +31,7 @@ def gantt(bars: pd.DataFrame) -> Figure:
             results=nothing,  # the proxy has no transfers
             receivers=nothing,
             arrivals=nothing,
+            names=tuple(map(str, range(devices))),
         )
         for _, schedule in bars.sort_values(["place", "operation"]).groupby("place")
     }

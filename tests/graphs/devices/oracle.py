@@ -19,9 +19,16 @@ def exact(number: float) -> Fraction:
     return Fraction(repr(float(number)))
 
 
-def delay(problem: Problem, size: float) -> Fraction:
+def delay(problem: Problem, size: float, sender: int, receiver: int) -> Fraction:
     """Seconds until so many bytes are on another device."""
-    return exact(problem.transfers.slope) * exact(size) + exact(problem.transfers.delay)
+    slope, wait = (np.asarray(part) for part in (problem.transfers.slope, problem.transfers.delay))
+    place = (sender, receiver) if slope.ndim else ()
+    return exact(slope[place]) * exact(size) + exact(wait[place])
+
+
+def takes(problem: Problem, i: int, placement: np.ndarray) -> Fraction:
+    """Seconds of an operation on its device."""
+    return exact(problem.seconds[i] if problem.seconds.ndim == 1 else problem.seconds[i, placement[i]])
 
 
 def graph(problem: Problem, order: np.ndarray, placement: np.ndarray) -> nx.DiGraph:
@@ -30,7 +37,8 @@ def graph(problem: Problem, order: np.ndarray, placement: np.ndarray) -> nx.DiGr
     whole.add_nodes_from(range(len(problem)))
     for source, target in zip(problem.children.sources.tolist(), problem.children.targets.tolist(), strict=True):
         away = placement[source] != placement[target]
-        whole.add_edge(source, target, delay=delay(problem, problem.sizes[source]) if away else Fraction())
+        arrives = delay(problem, problem.sizes[source], placement[source], placement[target]) if away else Fraction()
+        whole.add_edge(source, target, delay=arrives)
     for device in range(problem.devices):
         chain = [int(i) for i in order if placement[i] == device]
         for before, after in pairwise(chain):
@@ -50,11 +58,11 @@ def _ends(problem: Problem, order: np.ndarray, placement: np.ndarray) -> dict[in
     for i in nx.topological_sort(whole):
         arrivals = [ended[before] + whole.edges[before, i]["delay"] for before in whole.predecessors(i)]
         arrivals += [
-            delay(problem, size)
+            delay(problem, size, placement[first], placement[i])
             for _, reader, first, size, sent in reads(problem)
             if reader == i and placement[first] != placement[i] and sent
         ]
-        ended[i] = max(arrivals, default=Fraction()) + exact(problem.seconds[i])
+        ended[i] = max(arrivals, default=Fraction()) + takes(problem, i, placement)
     return ended
 
 
@@ -73,11 +81,13 @@ def peaks(problem: Problem, order: np.ndarray, placement: np.ndarray) -> list[fl
     for part, i in enumerate(parts.owners.tolist()):
         home, size = int(placement[i]), float(parts.sizes[part])
         readers = parts.readers.targets[parts.readers.offsets[part] : parts.readers.offsets[part + 1]].tolist()
-        arrives = ended[i] + delay(problem, problem.sizes[i])
-        until = [ended[i], *(ended[j] if placement[j] == home else arrives for j in readers)]
+        until = [ended[i]]
+        for j in readers:
+            away = placement[j] != home
+            until.append(ended[i] + delay(problem, problem.sizes[i], home, placement[j]) if away else ended[j])
         if parts.lasting[part]:
             until = [max(ended.values())]
-        results.append((home, ended[i] - exact(problem.seconds[i]), max(until), size))
+        results.append((home, ended[i] - takes(problem, i, placement), max(until), size))
         for device in {int(placement[j]) for j in readers} - {home}:
             results.append((device, ended[i], max(ended[j] for j in readers if placement[j] == device), size))
     copies: dict[tuple[int, int], tuple[Fraction, float]] = {}  # weight, device: end of its last reader, bytes

@@ -51,7 +51,7 @@ def test_a_whole_schedule_holds_what_the_simulator_says(sizes: tuple[int, int, i
     needs = Needs.of(job)
     use = empty(needs, m)
     for i in orders[0]:
-        occupy(needs, use, job.delays, i, placements[0, i], needs.weights[i], placements[0], begins, ends)
+        occupy(needs, use, job.arrays, i, placements[0, i], needs.weights[i], placements[0], begins, ends)
     used = [use.used[device, : use.counts[device]].max(initial=0.0) for device in range(m)]
     np.testing.assert_allclose(used + use.weights, peaks(job, orders[0], placements[0]), rtol=1e-9)
     assert use.remaining[0] == pytest.approx(0, abs=1e-9)
@@ -76,7 +76,7 @@ def test_room_that_is_found_is_kept(sizes: tuple[int, int, int, float], share: f
         if excess > 0:
             return
         ends[i] = free[device] = begins[i] + job.seconds[i]
-        occupy(needs, use, job.delays, i, device, needs.weights[i], placement, begins, ends)
+        occupy(needs, use, job.arrays, i, device, needs.weights[i], placement, begins, ends)
         used = [use.used[d, : use.counts[d]].max(initial=0.0) for d in range(m)]
         assert (used + use.weights <= job.memory * (1 + 1e-9)).all()
 

@@ -7,9 +7,17 @@ from dataclasses import replace
 import numpy as np
 
 from learned_schedulers.conformance.graph_problems import drawn as problem
-from learned_schedulers.graphs.problems.problem import Edges, Parts, Problem, SharedWeights
+from learned_schedulers.graphs.problems.problem import Edges, Parts, Problem, SharedWeights, Transfers
 
-__all__ = ["problem", "renumbered", "schedules", "with_sharing"]
+__all__ = ["problem", "renumbered", "schedules", "unequal", "with_sharing"]
+
+
+def unequal(problem: Problem, rng: np.random.Generator) -> Problem:
+    """The same operations on devices and links that all differ, some pairs in their directions, too."""
+    n, m = len(problem), problem.devices
+    speeds = rng.uniform(0.5, 3.0, m) * rng.uniform(0.5, 2.0, (n, m))
+    links = Transfers(rng.random((m, m)), rng.random((m, m)))
+    return replace(problem, seconds=problem.seconds[:, None] * speeds, transfers=links)
 
 
 def with_sharing(problem: Problem, rng: np.random.Generator) -> Problem:

@@ -1,7 +1,8 @@
 """List scheduling: whenever a device is free, it starts the ready operation of highest priority.
 
 No device is idle while an operation is ready; therefore, without transfers, a schedule takes at most 2 - 1/m times the
-shortest (Graham 1969). Ties go to the operation of the lowest number.
+shortest (Graham 1969). Ties go to the operation of the lowest number. Where devices differ, an operation goes to the
+free device on which it takes the least time, and a schedule of fewer devices uses the fastest ones.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ def listed(
     devices.
     """
     orders, placements = np.empty(priorities.shape, np.int32), np.empty(priorities.shape, np.int32)
-    _list(problem.arrays, priorities, devices, TIES.index(ties), orders, placements)
+    fastest = np.argsort(problem.totals, kind="stable").astype(np.int32)
+    _list(problem.arrays, priorities, devices, fastest, TIES.index(ties), orders, placements)
     return orders, placements
 
 
@@ -42,13 +44,14 @@ def _list(
     graph: GraphArrays,
     priorities: np.ndarray,
     devices: np.ndarray,
+    fastest: np.ndarray,
     ties: int,
     orders: np.ndarray,
     placements: np.ndarray,
 ) -> None:
-    """Fill orders and placements, (S, n). ties: number in TIES."""
-    offsets, children, seconds = graph.child_offsets, graph.children, graph.seconds
-    n, parent_counts = len(seconds), np.diff(graph.parent_offsets)
+    """Fill orders and placements, (S, n). fastest: (m,) devices in the order in which they are used; ties: in TIES."""
+    offsets, children, seconds, kinds = graph.child_offsets, graph.children, graph.seconds, graph.kinds
+    n, parent_counts = seconds.shape[1], np.diff(graph.parent_offsets)
     ready_keys, ready = np.empty(n), np.empty(n, np.int32)  # heap of operations that may start now, by priority
     later_keys, later = np.empty(n), np.empty(n, np.int32)  # heap of those whose parents are scheduled, by release
     release = np.empty(n)
@@ -70,18 +73,18 @@ def _list(
                 n_ready = push(ready_keys, ready, n_ready, -priorities[s, i], i)
             i = pop(ready_keys, ready, n_ready)
             n_ready -= 1
-            device, rank = -1, -np.inf
+            used, least, rank = -1, np.inf, -np.inf
             for d in range(len(free)):
-                of_device = 0.0
+                of_device, takes = 0.0, seconds[kinds[fastest[d]], i]
                 if ties == 1:
                     of_device = -free[d]
                 elif ties == 2:
                     for edge in range(graph.parent_offsets[i], graph.parent_offsets[i + 1]):
-                        of_device += placements[s, graph.parents[edge]] == d
-                if free[d] <= now and of_device > rank:
-                    device, rank = d, of_device
-            orders[s, t], placements[s, i] = i, device
-            end = free[device] = now + seconds[i]
+                        of_device += placements[s, graph.parents[edge]] == fastest[d]
+                if free[d] <= now and (takes < least or (takes == least and of_device > rank)):
+                    used, least, rank = d, takes, of_device
+            orders[s, t], placements[s, i] = i, fastest[used]
+            end = free[used] = now + least
             for edge in range(offsets[i], offsets[i + 1]):
                 child = children[edge]
                 waiting[child] -= 1

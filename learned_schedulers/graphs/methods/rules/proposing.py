@@ -36,9 +36,9 @@ def placed(problem: Problem, placements: np.ndarray, began: float) -> Proposals:
     if not schedules and (schedule := squeezed(problem, placements[0], np.random.default_rng(0))) is not None:
         schedules = [schedule]
     if not schedules:
+        most = problem.memories.max()
         return Proposals.unsupported(
-            len(problem),
-            f"the placement needs more than the {problem.memory:g} bytes of a device, repaired, squeezed or not",
+            len(problem), f"the placement needs more than the {most:g} bytes of a device, repaired, squeezed or not"
         )
     orders, fitting = (np.stack(part) for part in zip(*schedules, strict=True))
     return proposed(Target((problem,)), orders, fitting, began)
@@ -55,7 +55,7 @@ def of_search(best: Evaluated, costs: np.ndarray, began: float) -> Proposals:
     n = best.placements.shape[1]
     return Proposals.unsupported(
         n,
-        f"none of {len(costs)} simulated schedules fits devices of {best.memory:g} bytes: the nearest needs "
+        f"none of {len(costs)} simulated schedules fits devices of {np.max(best.memory):g} bytes: the nearest needs "
         f"{best.excess[0]:.1%} more in sum; take more devices, more memory, or more evaluations",
     )
 

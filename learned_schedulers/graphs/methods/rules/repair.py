@@ -13,7 +13,7 @@ _ROUNDS = 100  # each moves at least one operation; the repair fails if it needs
 
 def fits(problem: Problem, order: np.ndarray, placement: np.ndarray) -> bool:
     """Whether no device ever needs more than its memory in this schedule."""
-    return bool(np.isinf(problem.memory) or (peaks(problem, order, placement) <= problem.memory).all())
+    return bool(not problem.limited or (peaks(problem, order, placement) <= problem.memory).all())
 
 
 def repaired(
@@ -33,8 +33,9 @@ def repaired(
         if fits(problem, order, placement):
             return order, placement
         device_peaks = peaks(problem, order, placement)
-        fullest, emptiest = int(device_peaks.argmax()), int(device_peaks.argmin())
-        excess, room = device_peaks[fullest] - problem.memory, problem.memory - device_peaks[emptiest]
+        filling, memories = problem.filling(device_peaks), problem.memories
+        fullest, emptiest = int(filling.argmax()), int(filling.argmin())
+        excess, room = device_peaks[fullest] - memories[fullest], memories[emptiest] - device_peaks[emptiest]
         candidates = np.unique(groups[placement == fullest])
         moving = np.zeros(len(size), bool)
         moved = 0.0

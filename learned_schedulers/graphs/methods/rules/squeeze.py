@@ -38,7 +38,7 @@ def squeezed(
     operations of the same group are on one device. Takes seconds on thousands of operations.
     """
     n, devices = len(problem), problem.devices
-    if problem.weights.sum() > devices * problem.memory:
+    if problem.weights.sum() > problem.total_memory:
         return None
     order = np.arange(n, dtype=np.int32)
     groups = order if groups is None else groups
@@ -46,7 +46,8 @@ def squeezed(
 
     def lacks(placed: np.ndarray) -> tuple[float, np.ndarray]:
         in_use = peaks(problem, order, placed)
-        return float(np.maximum(in_use - problem.memory, 0.0).sum()) / problem.memory, in_use
+        lack = np.maximum(in_use - problem.memory, 0.0).sum()
+        return float(lack) / float(np.mean(problem.memory)), in_use
 
     starts = [placement.astype(np.int32), *(start[firsts][groups] for start in _blocks(problem, rng))]
     lacking, in_use, current = min(((*lacks(start), start) for start in starts), key=lambda part: part[0])
@@ -54,7 +55,7 @@ def squeezed(
     for temperature in np.geomspace(_HOT, _COLD, moves):
         if lacking <= 0.0:
             break
-        fullest = int(in_use.argmax()) if rng.random() < _FULLEST else int(rng.integers(devices))
+        fullest = int(problem.filling(in_use).argmax()) if rng.random() < _FULLEST else int(rng.integers(devices))
         moved = np.zeros(n, bool)
         moved[_run(problem, current, fullest, rng)] = True
         moved[np.isin(groups, groups[moved])] = True
@@ -99,9 +100,11 @@ def hastened(
 
 
 def _blocks(problem: Problem, rng: np.random.Generator) -> list[np.ndarray]:
-    """(n,) int32 each: neighbours in the order of the graph share a device; equal weights, equal bytes, or drawn."""
+    """(n,) int32 each: neighbours in the order of the graph share a device; weights or bytes by memory, or drawn."""
     n, devices = len(problem), problem.devices
     shares = np.arange(1, devices) / devices
+    if isinstance(problem.memory, np.ndarray):
+        shares = np.cumsum(problem.memory)[:-1] / problem.total_memory
     totals = [problem.weights.cumsum(), (problem.weights + problem.sizes).cumsum()]
     cuts = [np.searchsorted(total, total[-1] * shares) for total in totals]
     cuts += [np.sort(rng.integers(0, n + 1, devices - 1)) for _ in range(_STARTS - len(cuts))]

@@ -30,4 +30,5 @@ def strengths_of(target: Target) -> Strengths:
     size = float(mean.sizes.mean()) if len(mean) else 0.0
     logs = np.log([draw.seconds[draw.seconds > 0] for draw in target.draws])
     noise = float(np.sqrt(logs.var(0, ddof=1).mean())) if len(target.draws) > 1 and logs.size else 0.0
-    return Strengths(mean.transfers.slope * size / unit, mean.transfers.delay / unit, noise)
+    slope, delay = mean.transfers.mean
+    return Strengths(slope * size / unit, delay / unit, noise)

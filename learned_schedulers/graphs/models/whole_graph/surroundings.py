@@ -117,7 +117,8 @@ def unit_of(problem: Problem) -> float:
 def device_bytes(problem: Problem) -> float:
     """Bytes of a device; without a limit, the most that the graph may need."""
     most = float(problem.weights.sum() + problem.sizes.sum()) or 1.0
-    return problem.memory if np.isfinite(problem.memory) and problem.memory > 0 else most
+    memory = float(problem.memories[0])
+    return memory if np.isfinite(memory) and memory > 0 else most
 
 
 class _Meetings(NamedTuple):
@@ -138,7 +139,7 @@ def _meet(
     """Fill `meetings` for the schedule (order, placement, ends), (n,) each."""
     parents, parent_offsets = graph.parents, graph.parent_offsets
     children, child_offsets = graph.children, graph.child_offsets
-    seconds, delays = graph.seconds, graph.delays
+    seconds, delays = graph.seconds[0], graph.delays[0]
     slack, ready, due, finish = meetings.slack, meetings.ready, meetings.due, meetings.finish
     entering, leaving = meetings.entering, meetings.leaving
     n = len(seconds)

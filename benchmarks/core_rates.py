@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from learned_schedulers.graphs.devices.settings import Device, Link
+from learned_schedulers.graphs.devices.settings import Device
 
 PRODUCTS, CONVOLUTIONS, FUNCTIONS, WINDOWS = "products", "convolutions", "functions", "windows"
 CLASSES: dict[str, str] = {  # kinds of operations of torch and of ONNX -> their class; of the others bytes bind
@@ -40,7 +40,6 @@ CLASSES: dict[str, str] = {  # kinds of operations of torch and of ONNX -> their
 _TYPES = ("float64", "float16", "bfloat16")  # of products, beside float32, whose rates are measured where needed
 _CYCLES = 15
 _SMALL, _LARGE = 256, 1 << 20  # numbers of a sum
-_GIGA = 1e9
 
 
 class Core(NamedTuple):
@@ -50,7 +49,6 @@ class Core(NamedTuple):
     products: dict[str, float]  # of matrix products, by the type of their numbers
     bytes_per_second: float
     operation_seconds: float  # of the start of any operation
-    copied_bytes_per_second: float  # of a result that another core shall read
     memory_bytes: float  # of the machine
 
     @property
@@ -63,11 +61,6 @@ class Core(NamedTuple):
             memory_bytes=self.memory_bytes,
         )
 
-    @property
-    def link(self) -> Link:
-        """Results reach another core by memory that both share: its core copies them there, and the other one reads."""
-        return Link(bytes_per_second=self.copied_bytes_per_second, seconds=self.operation_seconds)
-
     def rates_of(self, kinds: Sequence[str], types: Sequence[str]) -> np.ndarray:
         """FLOPs per second of each operation, (n,). types: (n,) of the numbers of products, or empty."""
         types = types or ("",) * len(kinds)
@@ -79,14 +72,6 @@ class Core(NamedTuple):
         if group in (PRODUCTS, CONVOLUTIONS):
             rate *= self.products.get(of_type, self.products["float32"]) / self.products["float32"]
         return rate
-
-    def __str__(self) -> str:
-        listed = ", ".join(f"{name} {rate / _GIGA:.3g}" for name, rate in self.flops_per_second.items())
-        others = "".join(f", of {name} {rate / _GIGA:.3g}" for name, rate in self.products.items() if name != "float32")
-        return (
-            f"GFLOP/s: {listed}{others}; {self.bytes_per_second / _GIGA:.3g} GB/s, {self.operation_seconds * 1e6:.2g} "
-            "us for each operation"
-        )
 
 
 def use_all_instructions() -> None:
@@ -135,7 +120,6 @@ def _measured(types: Sequence[str], threads: int) -> Core:
         FUNCTIONS: lambda: functional.gelu(image),
         WINDOWS: lambda: functional.max_pool2d(image, 3, 1, 1),
         "sum": lambda: torch.add(large, other),
-        "copy": lambda: large.copy_(other),
     } | starts
     for name in types:
         work[name] = partial(torch.mm, *(factor.to(getattr(torch, name)) for factor in factors))
@@ -167,6 +151,5 @@ def _measured(types: Sequence[str], threads: int) -> Core:
         products={"float32": rate(flops[PRODUCTS], PRODUCTS)} | {name: rate(flops[PRODUCTS], name) for name in types},
         bytes_per_second=rate(12.0 * _LARGE, "sum"),
         operation_seconds=start,
-        copied_bytes_per_second=rate(4.0 * _LARGE, "copy"),
         memory_bytes=float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")),
     )
