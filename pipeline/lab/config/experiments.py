@@ -40,7 +40,6 @@ class Experiment(Section):
     drawn: ClassVar[tuple[str, ...]] = ()  # tables that a page draws, of an experiment with a section `shown`
     history: ClassVar[str | None] = None  # table with the histories of its trainings, which are published
     by_schedule: ClassVar[tuple[str, ...]] = ()  # published tables of each schedule of blocks
-    measured: ClassVar[bool] = False  # whether its numbers are times of a machine
     beside: ClassVar[tuple[str, ...]] = ()  # folders of data/ that it reads, beside those that its wing reads
     reads: ClassVar[tuple[str, ...]] = ()  # tables that its numbers are of; on blocks, beside sets, DAGs and schedules
     key_metrics: ClassVar[tuple[tuple[str, str], ...]] = ()  # by which its methods are compared, each with its baseline

@@ -43,7 +43,7 @@ def made_alike(name):
         return [*FURTHER[name].alike(), *READ_BY_ALL]
     chosen = P.experiments[name]
     wing = ["graphs"] if isinstance(chosen, OnGraphs) else READ_BY_ALL
-    return [] if chosen.measured else [*experiments_of(chosen.task), *wing, *chosen.beside]
+    return [*experiments_of(chosen.task), *wing, *chosen.beside]
 
 
 def experiments_of(task):
