@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.trial.copies import ENVIRONMENT, copy_of_repository, run
 
-EVALUATED = {"evaluate", "claims", "report", "track", "all"}  # rules behind all judged schedules
+EVALUATED = {"evaluate", "claims", "report", "crate", "track", "all"}  # rules behind all judged schedules
 
 
 def run_with_two_kills(folder: Path) -> None:
