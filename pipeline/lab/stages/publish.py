@@ -71,7 +71,7 @@ def main(
     if chosen.get("task") == "imitation" and weights:
         sizes = _sizes(experiment, chosen["models"], sorted(weights), inputs or [])
         frames["results"] = pd.concat([frames["results"], sizes], ignore_index=True)
-    if "results" in frames and (names := set(frames["results"]["experiment"])) != {experiment}:
+    if "results" in frames and (names := set(frames["results"]["experiment"]) - {experiment}):
         raise ValueError(f"the results are of {sorted(names)}, not of {experiment}: publish each under its own name")
     tables_now = {} if behaviour is None else behaviours.below(behaviours.read(behaviour), alike or [])
     published.write(out, frames, chosen, tables_now, [*measured, *(inputs or [])], weights or [])
