@@ -52,13 +52,13 @@ Tf32 = Annotated[
 Method = Annotated[
     By,
     typer.Option(
-        help="The best schedule of these, classical with annealing after them: "
+        help="The best schedule of these, classical with local search after them: "
         + "; ".join(f"{by}: {', '.join(methods)}" for by, methods in METHODS.items())
         + "."
     ),
 ]
 Moves = Annotated[
-    int | None, typer.Option(min=0, help="Number of schedules that annealing tries. Default: a few seconds' worth.")
+    int | None, typer.Option(min=0, help="Number of schedules that local search tries. Default: a few seconds' worth.")
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of all random draws; the same seed gives the same schedule.")]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tqdm import tqdm
+
 from learned_schedulers.graphs.devices.timeline import Timeline, timeline
 from learned_schedulers.graphs.plans import summary
 from learned_schedulers.graphs.plans.best import By, Trial, check_fits, chosen, trials
@@ -33,7 +35,12 @@ def planned(
     """
     try:
         check_fits(problem, source.names, source.groups)
-        results = trials(problem, seed, source.groups, moves, by)
+        with tqdm(total=1, bar_format="{desc} {elapsed}", leave=False, disable=None) as bar:
+
+            def progress(done: int, seconds: float) -> None:
+                bar.set_description_str(f"local search: {done:,} schedules, {summary.milliseconds(seconds)}")
+
+            results = trials(problem, seed, source.groups, moves, by, progress)
         check_fits(problem, source.names, source.groups, results)
         best = chosen(results, by)
     except ValueError as error:

@@ -108,6 +108,15 @@ class Gflownet(ToldSettings):
     most_operations: Positive = 2000  # of a graph that it takes: its arrays have operations^2 entries
 
 
+class LocalSearch(SightedSettings):
+    evaluations: Positive = 100_000  # moves
+    starts: Positive = 16  # walks, before the best ones go on
+    least_moves: Positive = 1000  # of a walk: fewer walks, if there are not so many
+    hot: AboveZero = 0.03  # temperatures of the first walks at first, of those that go on, and at last, in makespans of
+    warm: AboveZero = 0.001  # the schedule that they start from
+    cold: AboveZero = 0.0001
+
+
 class Go(MethodSettings):
     title: ClassVar = "GO"
 
@@ -223,6 +232,7 @@ CLASSES: dict[str, type[MethodSettings]] = {
     "hdp": Hdp,
     "heft": Heft,
     "list_scheduling": ListScheduling,
+    "local_search": LocalSearch,
     "metis": Metis,
     "one_device": OneDevice,
     "ppo": Ppo,

@@ -20,6 +20,7 @@ from learned_schedulers.graphs.method_settings import Annealing as Settings
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.listing import by_critical_path
 from learned_schedulers.graphs.methods.rules.proposing import curve
+from learned_schedulers.graphs.methods.rules.walking import shift
 from learned_schedulers.graphs.problems.problem import GraphArrays, Problem
 
 Share = Annotated[float, Field(gt=0)]
@@ -52,13 +53,11 @@ def annealed(
     temperatures: np.ndarray,
     rng: np.random.Generator,
     count: int,
-    groups: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Costs of all evaluated schedules, (E,), and the best `count` of them as orders and placements, (S, n).
 
     visible_target: its costs are used; order, placement: (n,), the schedule to start from, and its cost `start`;
-    temperatures: (moves,), of each move; groups: (n,), operations of the same group share a device, as they do at the
-    start, and move together.
+    temperatures: (moves,), of each move.
     """
     problem = visible_target.draws[0]
     moves = len(temperatures)
@@ -67,8 +66,7 @@ def annealed(
     results.costs[0], results.orders[0], results.placements[0] = start, order, placement
     graph = problem.arrays._replace(seconds=np.stack([draw.arrays.seconds for draw in visible_target.draws]))
     uniforms = rng.random((moves, 4))
-    groups = np.arange(len(order)) if groups is None else groups
-    _anneal(graph, problem.devices, order[None].copy(), placement[None].copy(), groups, temperatures, uniforms, results)
+    _anneal(graph, problem.devices, order[None].copy(), placement[None].copy(), temperatures, uniforms, results)
     return results.costs, results.orders, results.placements
 
 
@@ -86,7 +84,6 @@ def _anneal(
     n_devices: int,
     order: np.ndarray,
     placement: np.ndarray,
-    groups: np.ndarray,
     temperatures: np.ndarray,
     uniforms: np.ndarray,
     results: _Results,
@@ -110,14 +107,14 @@ def _anneal(
         i = int(uniforms[move, 0] * n)
         before, device = slots[i], placement[0, i]
         if uniforms[move, 1] < 0.5 and n_devices > 1:
-            _place(placement[0], groups, i, (device + 1 + int(uniforms[move, 2] * (n_devices - 1))) % n_devices)
+            placement[0, i] = (device + 1 + int(uniforms[move, 2] * (n_devices - 1))) % n_devices
         else:
             first, last = 0, n - 1
             for edge in range(parent_offsets[i], parent_offsets[i + 1]):
                 first = max(first, slots[parents[edge]] + 1)
             for edge in range(child_offsets[i], child_offsets[i + 1]):
                 last = min(last, slots[children[edge]] - 1)
-            _shift(order[0], slots, before, first + int(uniforms[move, 2] * (last - first + 1)))
+            shift(order[0], slots, before, first + int(uniforms[move, 2] * (last - first + 1)))
         cost = 0.0
         for draw in range(len(seconds)):
             ends[:] = np.nan
@@ -132,26 +129,8 @@ def _anneal(
         if cost <= current or uniforms[move, 3] < np.exp((current - cost) / temperatures[move]):
             current = cost
         else:
-            _place(placement[0], groups, i, device)
-            _shift(order[0], slots, slots[i], before)
-
-
-@njit(cache=True)
-def _place(placement: np.ndarray, groups: np.ndarray, i: int, device: int) -> None:
-    """Put the group of an operation on a device."""
-    for j in range(len(placement)):
-        if groups[j] == groups[i]:
-            placement[j] = device
-
-
-@njit(cache=True)
-def _shift(order: np.ndarray, slots: np.ndarray, source: int, target: int) -> None:
-    """Move the operation in slot `source` to slot `target`; those between them move by one slot the other way."""
-    i, step = order[source], 1 if target > source else -1
-    for t in range(source, target, step):
-        order[t] = order[t + step]
-        slots[order[t]] = t
-    order[target], slots[i] = i, target
+            placement[0, i] = device
+            shift(order[0], slots, slots[i], before)
 
 
 make = Annealing

@@ -1,8 +1,8 @@
 """The best schedule that fast methods find on the user's link.
 
 All methods but HEFT and GO propose schedules without knowledge of transfers; the best proposal of each on the link
-counts. Annealing starts from the best schedule of all classical methods; where its better ones do not fit the memory,
-it goes on with what devices lack as a penalty.
+counts. Local search starts from the schedules of all classical methods; where its better ones do not fit the memory,
+annealing of the best one goes on, with what devices lack as a penalty.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from learned_schedulers.files import printable
 from learned_schedulers.graphs.devices.ordering import ordered
 from learned_schedulers.graphs.devices.simulator import makespans, peaks
 from learned_schedulers.graphs.devices.targets import Target, proxy
+from learned_schedulers.graphs.method_settings import LocalSearch
 from learned_schedulers.graphs.methods import Budget, make
-from learned_schedulers.graphs.methods.annealing import annealed
+from learned_schedulers.graphs.methods.local_search import Progress, no_progress, searched
 from learned_schedulers.graphs.methods.rules.repair import fits, repaired
 from learned_schedulers.graphs.methods.rules.squeeze import hastened, squeezed
 from learned_schedulers.graphs.models import SHIPPED
@@ -42,13 +43,9 @@ NETWORKS = {"gflownet": "the GFlowNet", "go": "GO"}
 _EVALUATIONS, _PER_OPERATION = 2000, 20  # most schedules that GO simulates, and of a small graph
 _PROPOSALS = 1000  # of randomised list scheduling
 _DRAWN = 10_000_000  # most operations of all its proposals: large graphs get fewer proposals, to save memory
-_VISITED = 500_000_000  # operations and edges that annealing visits in one to five seconds
+_VISITED = 4_000_000_000  # operations and edges, were each simulated in each move: five seconds of two cores
 _SETTLED = 1 + 1e-9  # over the lower bound: nothing is left to gain
-_LEAST_MOVES, _MOST_MOVES = 1000, 1_000_000
-# Temperatures relative to the makespan of the initial schedule. It is already good, and hotter walks never return to
-# such a schedule: measured on forward graphs of Inception-v3, RNNLM and GPT-2.
-_HOT, _COLD = 2e-4, 1e-5
-_ANNEALED = 20  # best schedules of annealing whose memory is checked
+_LEAST_MOVES, _MOST_MOVES = 1000, 8_000_000
 _CHECKED = 20  # best proposals of a method whose memory is checked
 
 
@@ -69,12 +66,14 @@ def trials(
     groups: np.ndarray | None = None,
     moves: int | None = None,
     by: By = "classical",
+    progress: Progress = no_progress,
 ) -> list[Trial]:
-    """Results of all methods. The last one is annealing, or the network if `by` names one.
+    """Results of all methods. The last one is local search, or the network if `by` names one.
 
-    groups: (n,), operations of the same group must share a device; moves: number of annealing's moves, by default for
-    a few seconds. The same seed gives the same schedules. Where a schedule takes no longer than the lower bound,
-    annealing and GO have it without a search. Raises ValueError for a network where devices or links differ.
+    groups: (n,), operations of the same group must share a device; moves: number of local search's moves, by default
+    for a few seconds; progress: of local search. The same seed gives the same schedules. Where a schedule takes no
+    longer than the lower bound, local search and GO have it without a search. Raises ValueError for a network where
+    devices or links differ.
     """
     if by in NETWORKS and not problem.equal:
         raise ValueError(f"devices or links differ; {NETWORKS[by]} knows equal ones alone: leave out --by {by}")
@@ -93,25 +92,24 @@ def trials(
     if all(trial.order is None for trial in results):
         results += _last_resort(problem, np.random.default_rng([seed, len(METHODS[by]) + 1]), groups)
     if settled := _settled(problem, results):
-        return [*results, replace(settled, method="annealing")]
+        return [*results, replace(settled, method="local_search")]
     start = min(results, key=lambda trial: trial.seconds)
     if moves is None:
         visited = len(problem) + len(problem.children.targets)
         moves = max(_LEAST_MOVES, min(_MOST_MOVES, _VISITED // max(visited, 1)))
-    if start.order is None or start.placement is None or not start.seconds or not moves:
+    if start.order is None or start.placement is None or not moves:
         return results
-    temperatures = start.seconds * np.geomspace(_HOT, _COLD, moves)
     rng = np.random.default_rng([seed, len(METHODS[by])])
-    costs, orders, placements = annealed(
-        Target((problem,)), start.order, start.placement, start.seconds, temperatures, rng, _ANNEALED, groups
-    )
-    trial = _best("annealing", problem, orders, placements, groups, "")
+    starts = [(each.order, each.placement) for each in results if each.order is not None and each.placement is not None]
+    schedules = searched(problem, starts, moves, rng, LocalSearch(method="local_search"), groups, progress)
+    orders, placements = np.stack([each.order for each in schedules]), np.stack([each.placement for each in schedules])
+    trial = _best("local_search", problem, orders, placements, groups, "")
     if trial.seconds > start.seconds:  # only what does not fit the memory is better
-        trial = replace(start, method="annealing")
-    if costs.min() < trial.seconds and problem.limited:  # annealing looks at time alone, and left the room
+        trial = replace(start, method="local_search")
+    if schedules[0].seconds < trial.seconds and problem.limited:  # it looks at weights alone, and left the room
         assert trial.placement is not None
         if within := hastened(problem, trial.placement, trial.seconds, rng, groups, moves):
-            trial = Trial("annealing", *within)
+            trial = Trial("local_search", *within)
     return [*results, trial]
 
 

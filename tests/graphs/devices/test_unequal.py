@@ -160,7 +160,16 @@ def test_operations_go_where_they_are_fast() -> None:
     assert earliest_finish(problem)[0].tolist() == by_critical_path(problem)[1].tolist() == [1, 0]
 
 
-KNOWING = {"annealing", "contiguous", "heft", "list_scheduling", "one_device", "random_valid", "randomised_list"}
+KNOWING = {
+    "annealing",
+    "contiguous",
+    "heft",
+    "list_scheduling",
+    "local_search",
+    "one_device",
+    "random_valid",
+    "randomised_list",
+}
 OF_NETWORKS = {"gflownet", "ppo", "expert"}  # what they need is not here
 
 

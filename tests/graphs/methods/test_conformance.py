@@ -63,6 +63,8 @@ VARIANTS: dict[str, MethodSettings] = {  # every method with each of its kinds o
     "go_published, from another network": entry(
         "graph", "go_published", evaluations=40, model="published", learns=False, settings={"samples": 15}
     ),
+    "local_search": entry("graph", "local_search", evaluations=2000),
+    "local_search on the target": entry("graph", "local_search", evaluations=2000, sees="target"),
     "hdp": entry("graph", "hdp", evaluations=40, groups=8, width=16),
 }
 _NAMED = {variant.method for variant in VARIANTS.values()}

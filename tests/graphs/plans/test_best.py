@@ -32,14 +32,16 @@ def schedule(trial: Trial) -> tuple[np.ndarray, np.ndarray]:
 def test_every_makespan_is_that_of_its_schedule(seed: int) -> None:
     problem = drawn.problem(np.random.default_rng(seed), 30, 3)
     results = trials(problem, seed, moves=300)
-    assert [trial.method for trial in results] == [*METHODS["classical"], "annealing"]
+    assert [trial.method for trial in results] == [*METHODS["classical"], "local_search"]
     for trial in results:
         order, placement = schedule(trial)
         assert trial.seconds == pytest.approx(max(oracle.ends(problem, order, placement).values()))
         assert trial.seconds >= problem.bound * (1 - 1e-12)
     assert results[0].seconds == pytest.approx(problem.seconds.sum()) and set(schedule(results[0])[1]) == {0}
     assert chosen(results).seconds == min(trial.seconds for trial in results)
-    assert results[-1].seconds <= min(trial.seconds for trial in results[:-1])  # annealing starts from the best of them
+    assert results[-1].seconds <= min(
+        trial.seconds for trial in results[:-1]
+    )  # local search starts from the best of them
 
 
 def test_the_same_seed_gives_the_same_schedules() -> None:
@@ -47,7 +49,7 @@ def test_the_same_seed_gives_the_same_schedules() -> None:
     first, second, third = (trials(problem, seed, moves=500) for seed in (3, 3, 4))
     for a, b in zip(first, second, strict=True):
         assert [part.tolist() for part in schedule(a)] == [part.tolist() for part in schedule(b)]
-    assert any(a.seconds != b.seconds for a, b in zip(first, third, strict=True))
+    assert any(schedule(a)[1].tolist() != schedule(b)[1].tolist() for a, b in zip(first, third, strict=True))
 
 
 def test_operations_of_a_group_share_a_device_and_devices_hold_what_they_have() -> None:
@@ -72,18 +74,18 @@ def test_operations_of_a_group_share_a_device_and_devices_hold_what_they_have() 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
-def test_annealing_moves_groups_and_is_never_worse_than_its_start(seed: int) -> None:
+def test_local_search_moves_groups_and_is_never_worse_than_its_start(seed: int) -> None:
     rng = np.random.default_rng(seed)
     problem = drawn.problem(rng, 60, 4)
     groups = rng.integers(0, 15, 60)
-    *others, annealed = trials(problem, seed, groups, moves=2000)
+    *others, searched = trials(problem, seed, groups, moves=2000)
     start = min(trial.seconds for trial in others)
-    assert annealed.seconds < start
-    _, placement = schedule(annealed)
+    assert searched.seconds < start
+    _, placement = schedule(searched)
     assert all(len(set(placement[groups == group].tolist())) <= 1 for group in range(15))
     tight = replace(problem, memory=0.6 * float(peaks(problem, np.arange(60), np.zeros(60, int))[0]))
-    *others, annealed = trials(tight, seed, groups, moves=2000)
-    assert annealed.seconds <= min(trial.seconds for trial in others)
+    *others, searched = trials(tight, seed, groups, moves=2000)
+    assert searched.seconds <= min(trial.seconds for trial in others)
 
 
 @pytest.mark.slow
