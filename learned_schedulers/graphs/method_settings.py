@@ -111,10 +111,10 @@ class Gflownet(ToldSettings):
 class LocalSearch(SightedSettings):
     evaluations: Positive = 100_000  # moves
     starts: Positive = 16  # walks, before the best ones go on
-    least_moves: Positive = 1000  # of a walk: fewer walks, if there are not so many
+    per_operation: Positive = 300  # moves of a walk, at least: fewer walks, if there are not so many
     hot: AboveZero = 0.03  # temperatures of the first walks at first, of those that go on, and at last, in makespans of
     warm: AboveZero = 0.001  # the schedule that they start from
-    cold: AboveZero = 0.0001
+    cold: AboveZero = 0.0003
 
 
 class Go(MethodSettings):

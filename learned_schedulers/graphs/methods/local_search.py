@@ -19,7 +19,7 @@ import numpy as np
 
 from learned_schedulers.graphs.devices.completion import earliest_finish
 from learned_schedulers.graphs.devices.ordering import by_times
-from learned_schedulers.graphs.devices.simulator import makespans
+from learned_schedulers.graphs.devices.simulator import makespans, peaks
 from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.method_settings import LocalSearch as Settings
 from learned_schedulers.graphs.methods import Budget, Proposals
@@ -77,34 +77,46 @@ def searched(
     """The best schedule of each walk, the shortest first.
 
     starts: orders and placements, (n,) each, of the first walks, in turn; groups: (n,), operations of the same group
-    share a device, as they do at each start; progress: called after each walk. Weights fit the devices' memory if they
-    do at the start of a walk; what else occupies memory is not looked at. Walks run on as many threads as the process
-    may use; their number changes no result.
+    share a device, as they do at each start; progress: called after each walk. No walk fills a device beyond its memory
+    by an estimate (`_loads`); whether a schedule fits is for the caller to see. Walks run on as many threads as the
+    process may use; their number changes no result.
     """
     ground = Ground.of(problem, groups)
 
     def walked(begin: tuple[np.ndarray, np.ndarray], hot: float, moves: int, rng: np.random.Generator) -> Schedule:
         order, placement = begin[0].astype(np.int32), begin[1].astype(np.int32)  # copies
         seconds = float(makespans(problem, order[None], placement[None])[0])
-        room = problem.memories - np.bincount(placement, problem.weights, problem.devices)
-        if (room < 0).any():
-            room[:] = np.inf
+        loads, room = _loads(problem, order, placement)
         if seconds and moves:
             temperatures = seconds * hot, seconds * settings.cold
-            seconds = walk(ground, room, order, placement, temperatures, moves, rng)
+            seconds = walk(ground, loads, room, order, placement, temperatures, moves, rng)
         return Schedule(seconds, order, placement)
 
-    first = max(1, min(settings.starts, moves // settings.least_moves))
+    first = max(1, min(settings.starts, moves * 3 // 4 // (settings.per_operation * max(len(problem), 1))))
     of_first, of_last = moves * 3 // 4 // first, moves // 4 // _AT_ONCE
     begins, ends, done = [starts[number % len(starts)] for number in range(first)], list[Schedule](), 0
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
-        for hot, of_each in ((settings.hot, of_first), (settings.warm, of_last)):
-            for end in threads.map(walked, begins, repeat(hot), repeat(of_each), rng.spawn(len(begins))):
+        for hot, of_each in (([settings.warm, settings.hot] * first, of_first), ([settings.warm] * _AT_ONCE, of_last)):
+            for end in threads.map(walked, begins, hot, repeat(of_each), rng.spawn(len(begins))):
                 ends.append(end)
                 done += of_each
                 progress(done, min(end.seconds for end in ends))
             begins = [(end.order, end.placement) for end in sorted(ends, key=lambda end: end.seconds)[:_AT_ONCE]]
     return sorted(ends, key=lambda end: end.seconds)
+
+
+def _loads(problem: Problem, order: np.ndarray, placement: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What each operation takes of its device's memory, (n,) bytes, and what is left of it in a schedule, (m,) bytes.
+
+    Weights count, and a share of each result: as many as there are at the worst time of the schedule.
+    """
+    if not problem.limited:
+        return problem.weights, np.full(problem.devices, np.inf)
+    weights, results = (np.bincount(placement, part, problem.devices) for part in (problem.weights, problem.sizes))
+    held = peaks(problem, order, placement)
+    fullest = int((held / problem.memories).argmax())
+    share = max(held[fullest] - weights[fullest], 0.0) / max(results[fullest], 1.0)
+    return problem.weights + share * problem.sizes, np.maximum(problem.memories - weights - share * results, 0.0)
 
 
 def _by_heft(problem: Problem) -> tuple[np.ndarray, np.ndarray]:

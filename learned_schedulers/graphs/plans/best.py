@@ -100,7 +100,8 @@ def trials(
     if start.order is None or start.placement is None or not moves:
         return results
     rng = np.random.default_rng([seed, len(METHODS[by])])
-    starts = [(each.order, each.placement) for each in results if each.order is not None and each.placement is not None]
+    by_time = sorted(results, key=lambda trial: trial.seconds)
+    starts = [(each.order, each.placement) for each in by_time if each.order is not None and each.placement is not None]
     schedules = searched(problem, starts, moves, rng, LocalSearch(method="local_search"), groups, progress)
     orders, placements = np.stack([each.order for each in schedules]), np.stack([each.placement for each in schedules])
     trial = _best("local_search", problem, orders, placements, groups, "")

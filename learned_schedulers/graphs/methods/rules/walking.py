@@ -42,7 +42,6 @@ class Ground(NamedTuple):
 
     graph: GraphArrays
     rests: np.ndarray  # (n,) seconds that pass at least between an operation's end and the end of all
-    weights: np.ndarray  # (n,) bytes that occupy the operation's device always
     labels: np.ndarray  # (n,) int64 group of each operation
     groups: Lists  # of operations that share a device
     readers: Lists  # of each operation: others that read a weight that lies on its device
@@ -55,9 +54,7 @@ class Ground(NamedTuple):
         equal = problem.seconds.ndim == 1  # otherwise the longest path, of mean run times, is no bound
         rests = problem.tails - problem.seconds if equal else np.zeros(n)
         of_groups = Lists.of(labels, np.arange(n), int(labels.max(initial=-1)) + 1)
-        return cls(
-            problem.arrays, rests, problem.weights, labels, of_groups, Lists.of(shared.firsts, shared.readers, n)
-        )
+        return cls(problem.arrays, rests, labels, of_groups, Lists.of(shared.firsts, shared.readers, n))
 
 
 class _Times(NamedTuple):
@@ -70,6 +67,7 @@ class _Times(NamedTuple):
 @njit(cache=True, nogil=True)
 def walk(
     ground: Ground,
+    loads: np.ndarray,
     room: np.ndarray,
     order: np.ndarray,
     placement: np.ndarray,
@@ -79,10 +77,10 @@ def walk(
 ) -> float:
     """Walk, and leave the best schedule of the walk in `order` and `placement`, (n,) int32 each. Returns its makespan.
 
-    room: (m,) bytes for weights that are left on the devices, changed in place: no move takes more; temperatures:
-    seconds at first and at last.
+    loads: (n,) bytes that an operation takes of its device's memory; room: (m,) bytes that are left there, changed in
+    place: no move takes more; temperatures: seconds at first and at last.
     """
-    graph, rests, weights, readers = ground.graph, ground.rests, ground.weights, ground.readers
+    graph, rests, readers = ground.graph, ground.rests, ground.readers
     n, m = len(order), len(room)
     best_order, best_placement = order.copy(), placement.copy()
     slots = np.empty(n, np.int64)
@@ -114,7 +112,7 @@ def walk(
             count, target = _neighbourhood(ground, placement, i, m, moved, inside, rng)
             needed = 0.0
             for k in range(count):
-                needed += weights[moved[k]]
+                needed += loads[moved[k]]
                 first = min(first, slots[moved[k]])
                 for read in range(readers.offsets[moved[k]], readers.offsets[moved[k] + 1]):
                     first = min(first, slots[readers.members[read]])
@@ -131,8 +129,8 @@ def walk(
                 times.ends[order[t]] = trial.ends[order[t]]
                 times.free[t + 1] = trial.free[t + 1]
             for k in range(count):
-                room[device] += weights[moved[k]]
-                room[target] -= weights[moved[k]]
+                room[device] += loads[moved[k]]
+                room[target] -= loads[moved[k]]
             if cost < best:
                 best, best_order[:], best_placement[:] = cost, order, placement
         elif count:
