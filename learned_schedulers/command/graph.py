@@ -10,14 +10,17 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import typer
 
+from learned_schedulers.command import graph_forms as forms
 from learned_schedulers.command import graph_options as options
 from learned_schedulers.command import graph_outputs as outputs
+from learned_schedulers.command import pipelined
 from learned_schedulers.command.explained import explained
 from learned_schedulers.command.kernels import announce
 from learned_schedulers.command.planned import planned, tell_assumptions
 from learned_schedulers.graphs.devices.number_rates import rates_text
 from learned_schedulers.graphs.devices.settings import DEVICES, DeviceName, Link
 from learned_schedulers.graphs.plans.model_files import read_graph
+from learned_schedulers.graphs.plans.pipelines.search import Task
 from learned_schedulers.graphs.plans.sources import Source, on_devices
 from learned_schedulers.graphs.problems.problem import Problem
 
@@ -77,6 +80,8 @@ def main(
     attention: options.Attention = "fused",
     costs: options.Costs = None,
     tf32: options.Tf32 = False,
+    objective: options.Objective = "latency",
+    micro_batches: options.MicroBatches = 8,
     by: options.Method = "classical",
     moves: options.Moves = None,
     seed: options.Seed = 0,
@@ -92,6 +97,7 @@ def main(
     trace: Annotated[
         Path | None, typer.Option(help="JSON file to write: the schedule, for Perfetto (ui.perfetto.dev).")
     ] = None,
+    write: options.Write = None,
 ) -> None:
     """Place and schedule your neural network on several devices, by classical methods or a network (--by).
 
@@ -135,7 +141,8 @@ def main(
     listed = None if devices is None else options.devices_of(devices)
     with explained():
         named = (("gantt", gantt), ("split", split), ("trace", trace))
-        files = {name: path for name, path in named if path}
+        files = {name: path for name, path in named if path} | forms.forms_of(model, write or [], objective)
+        options.check_objective(context, objective)
         outputs.check(model, files)
         of_module = options.of_module(context, "training", "loss", "optimizer", "attention", "costs")
         if isinstance(listed, tuple) and options.is_set(context, "device"):
@@ -147,9 +154,28 @@ def main(
         between_all = f"{'of the file' if source.link else words} ({_speed_of(source.link or between)})"
         of_pairs = "" if source.link else "".join(f", {_speed_of(of)} between {pair}" for pair, of in links.items())
         print(f"{_head(model, problem, source, kinds, memory, tf32)}; link {between_all}{of_pairs}\n", flush=True)
-        best, times = planned(model, problem, source, seed, moves, by)
         place = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
-        outputs.write(files, problem, source, best, times, f"{model} on {place}, link {', '.join(link or [words])}")
+        heading = f"{model} on {place}, link {', '.join(link or [words])}"
+        each = listed if isinstance(listed, tuple) else (device,) * problem.devices
+        if objective == "throughput":
+            room = source.room(memory, DEVICES[each[0]].memory_bytes)
+            task = Task(source, problem, room, micro_batches)
+            pipelined.check(task, of_module.get("optimizer", "sgd"))
+            plan = pipelined.pipelined(model, task)
+
+            def content(name: str, path: Path) -> tuple[bytes, str]:
+                if name in forms.FORMS:
+                    return forms.of_pipeline(name, task, plan, each)
+                return pipelined.content(name, task, plan, heading, path)
+        else:
+            best, times = planned(model, problem, source, seed, moves, by)
+
+            def content(name: str, path: Path) -> tuple[bytes, str]:
+                if name in forms.FORMS:
+                    return forms.of_schedule(name, problem, source, best, each, by, seed, moves)
+                return outputs.content(name, problem, source, best, times, heading, path)
+
+        outputs.write(files, content)
         if training and split:
             print(outputs.note_on_step(source.graph.kinds))
 

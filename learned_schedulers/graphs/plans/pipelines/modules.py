@@ -35,14 +35,16 @@ def whole_modules(source: Source) -> np.ndarray:
         for i in sorted(inside):
             if graph.layers[i] == module:
                 operands[i] = parents.targets[parents.offsets[i] : parents.offsets[i + 1]].tolist()
-                if reads_inputs[i]:
+                if reads_inputs[i] and (
+                    module or source.passes is None
+                ):  # the whole has the loss, which reads a target
                     operands[i].append(_INPUT)
         joins = any(len(before) > 1 and not inside.issuperset(before) for before in operands.values())
         if module and (joins or module not in inner):
             pairs += pairwise(sorted(inside))
             continue
         # accelerate puts the network's inputs on the device of the first entry, that of the first operation.
-        pairs += [(i, max(other, 0)) for i, before in operands.items() if len(before) > 1 or module for other in before]
+        pairs += [(i, max(other, 0)) for i, before in operands.items() for other in before]
         waiting += _parts(members, module)
     ends = np.array(pairs, np.int64).reshape(-1, 2).T
     _, labels = connected_components(coo_array((np.ones(len(pairs)), (ends[0], ends[1])), shape=(n, n)), directed=False)

@@ -49,6 +49,11 @@ class Task:
         return np.zeros(len(self.problem), bool) if passes is None else passes.backward
 
     @property
+    def device_names(self) -> tuple[str, ...]:
+        """(m,) names of the devices: their numbers where they have no others."""
+        return self.problem.device_names or tuple(map(str, range(self.problem.devices)))
+
+    @property
     def bound(self) -> float:
         """Seconds that no step is below: of all work on all devices, the largest unit's turns, or the longest path."""
         turns = -(-self.micro_batches // self.problem.devices)
@@ -125,6 +130,11 @@ class Plan:
     def copies(self) -> tuple[int, ...]:
         """(k,) devices that have each stage."""
         return tuple(map(len, self.pipeline.homes))
+
+    @property
+    def placement(self) -> np.ndarray:
+        """(n,) int64 device of each operation, of those with copies of its stage the first."""
+        return np.array([home[0] for home in self.pipeline.homes])[self.split.stage_of]
 
     @property
     def name(self) -> str:

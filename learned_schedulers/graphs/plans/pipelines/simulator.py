@@ -116,22 +116,33 @@ def peaks(stages: Stages, pipeline: Pipeline, listed: Sequence[Sequence[Pass]]) 
     return most
 
 
-def timeline_of(times: Times, names: Sequence[str]) -> tuple[Timeline, list[str]]:
-    """The passes in the form of a schedule's operations, with their names: F2.5 is micro-batch 5 in stage 2, forward.
+def timeline_of(times: Times, pipeline: Pipeline, names: Sequence[str]) -> tuple[Timeline, list[str]]:
+    """The passes, and sums of gradients, in the form of a schedule's operations; and their names.
 
-    names: of the devices.
+    F2.5 is the forward pass of micro-batch 5 through stage 2, B2.5 its backward pass, S2 the sum of the stage's
+    gradients. names: of the devices.
     """
-    passes = sorted(times.ends)
+    passes = sorted(times.ends, key=lambda step: (step.backward, step.micro_batch, step.stage))
     number = {step: k for k, step in enumerate(passes)}
-    senders = [number[step] for step, _ in times.arrivals]
+    rows = [
+        (
+            f"{'FB'[step.backward]}{step.stage}.{step.micro_batch}",
+            times.homes[step],
+            times.begins[step],
+            times.ends[step],
+        )
+        for step in passes
+    ]
+    rows += [(f"S{stage}", device, *span) for stage, span in times.sums.items() for device in pipeline.homes[stage]]
+    labels, devices, begins, ends = zip(*rows, strict=True)
     timeline = Timeline(
         devices=times.devices,
-        placement=np.array([times.homes[step] for step in passes], np.int32),
-        begins=np.array([times.begins[step] for step in passes]),
-        ends=np.array([times.ends[step] for step in passes]),
-        results=np.array(senders, np.int64),
+        placement=np.array(devices, np.int32),
+        begins=np.array(begins),
+        ends=np.array(ends),
+        results=np.array([number[step] for step, _ in times.arrivals], np.int64),
         receivers=np.array([receiver for _, receiver in times.arrivals], np.int64),
         arrivals=np.array(list(times.arrivals.values())),
         names=tuple(names[: times.devices]),
     )
-    return timeline, [f"{'FB'[step.backward]}{step.stage}.{step.micro_batch}" for step in passes]
+    return timeline, list(labels)

@@ -83,7 +83,7 @@ def _memory(
     source: Source, problem: Problem, stage_of: np.ndarray, backward: np.ndarray, count: int
 ) -> dict[str, np.ndarray]:
     """The fields of `Stages` about memory."""
-    spread = replace(problem, devices=count)
+    spread = replace(problem, devices=count, device_names=())
 
     def copied(of_stages: Problem) -> np.ndarray:
         devices, sizes = sent_weights(of_stages, stage_of)

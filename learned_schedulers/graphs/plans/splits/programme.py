@@ -103,9 +103,7 @@ def _work(timed: Units | Workload, workload: Workload) -> np.ndarray:
     return np.broadcast_to(np.minimum(fast, slow), len(timed))
 
 
-def along(
-    workload: Workload, objective: Objective, copies: bool = False, cuts: np.ndarray | None = None
-) -> Programmed:
+def along(workload: Workload, objective: Objective, copies: bool = False, cuts: np.ndarray | None = None) -> Programmed:
     """The best split into consecutive parts of one topological order of the units, that of their numbers.
 
     copies: as of `least`; cuts: (u + 1,) bool, the numbers of units before which a part may begin or end; None: all.
