@@ -170,17 +170,17 @@ def _splits(task: Task, in_flight: int) -> Iterator[Split]:
     """Splits with room for so many micro-batches."""
     m = task.problem.devices
     evenly = sorted({m // copies for copies in range(1, m + 1)})
-    for copies in sorted({1, m}):
+    for copies in sorted({1, min(m, task.micro_batches)}):
         yield Split(np.zeros(len(task.problem), np.int64), _homes((copies,)), True)
     for transfers in (True, False):
         for count in sorted({*evenly, *range(1, min(m, _EVERY) + 1)} - {1}):
             programmed = task.split(task.workload(count, in_flight, transfers))
             if programmed.devices is not None:
                 parts = int(programmed.devices.max(initial=0)) + 1
-                for copies in sorted({1, m // parts}):
+                for copies in sorted({1, min(m // parts, task.micro_batches)}):
                     yield Split(programmed.devices, _homes((copies,) * parts), programmed.exact)
         programmed = task.split(task.workload(m, in_flight, transfers), copies=True)
-        if programmed.devices is not None and programmed.copies is not None:
+        if programmed.copies is not None and len(task.problem):
             firsts, stage_of = np.unique(programmed.devices, return_inverse=True)
             yield Split(stage_of, _homes(programmed.copies[firsts].tolist()), programmed.exact)
         for count, chunks in product(evenly, _CHUNKS):

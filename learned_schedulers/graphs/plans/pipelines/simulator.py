@@ -26,7 +26,7 @@ class Times:
     begins: dict[Pass, float]
     ends: dict[Pass, float]
     homes: dict[Pass, int]  # device of each pass
-    arrivals: dict[tuple[Pass, int], float]  # of what a pass sends to a device
+    arrivals: dict[tuple[Pass, int], float]  # of what a pass sends to a stage on another device
     sums: dict[int, tuple[float, float]] = field(default_factory=dict)  # begin and end of a stage's sum of gradients
 
     @property
@@ -59,7 +59,7 @@ def simulated(
                 needs = _needs(stages, step)
                 if any(other not in times.ends for other in needs):
                     break
-                ready = [times.arrivals.get((other, device), times.ends[other]) for other in needs]
+                ready = [times.arrivals.get((other, step.stage), times.ends[other]) for other in needs]
                 begin = max([free[device], *ready])
                 free[device] = begin + float((stages.backward if step.backward else stages.forward)[step.stage])
                 times.begins[step], times.ends[step], times.homes[step] = begin, free[device], device
@@ -69,7 +69,7 @@ def simulated(
                         link = (device, receiver)
                         links[link] = max(free[device], links.get(link, 0.0))
                         links[link] += slope * float(stages.sent[step.stage, reader])
-                        times.arrivals[step, receiver] = links[link] + delay
+                        times.arrivals[step, reader] = links[link] + delay
                 position[device] += 1
                 waiting -= 1
         if waiting == before:
@@ -141,7 +141,7 @@ def timeline_of(times: Times, pipeline: Pipeline, names: Sequence[str]) -> tuple
         begins=np.array(begins),
         ends=np.array(ends),
         results=np.array([number[step] for step, _ in times.arrivals], np.int64),
-        receivers=np.array([receiver for _, receiver in times.arrivals], np.int64),
+        receivers=np.array([pipeline.device(reader, step.micro_batch) for step, reader in times.arrivals], np.int64),
         arrivals=np.array(list(times.arrivals.values())),
         names=tuple(names[: times.devices]),
     )

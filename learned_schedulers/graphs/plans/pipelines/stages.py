@@ -59,14 +59,15 @@ def stages_of(source: Source, problem: Problem, stage_of: np.ndarray) -> Stages 
     n, count = len(problem), int(stage_of.max(initial=0)) + 1
     backward = np.zeros(n, bool) if source.passes is None else source.passes.backward
     edges = problem.children
-    away = np.unique(np.stack([edges.sources, stage_of[edges.targets], backward[edges.targets]]), axis=1)
-    results, readers, in_backward = away[:, stage_of[away[0]] != away[1]]
-    of_gradients, senders = backward[results], stage_of[results]
-    if (readers < senders)[in_backward == 0].any() or (readers > senders)[of_gradients].any():
+    sources, targets = edges.sources, edges.targets
+    away = stage_of[sources] != stage_of[targets]
+    sources, targets = sources[away], targets[away]
+    senders, readers = stage_of[sources], stage_of[targets]
+    if (readers < senders)[~backward[targets]].any() or (readers > senders)[backward[sources]].any():
         return None
+    results, receivers = np.divmod(np.unique(sources.astype(np.int64) * count + readers), count)  # each result once
     sent, feeds = np.zeros((count, count)), np.zeros((count, count), bool)
-    once = np.unique(np.stack([results, readers]), axis=1)
-    np.add.at(sent, (stage_of[once[0]], once[1]), problem.sizes[once[0]])
+    np.add.at(sent, (stage_of[results], receivers), problem.sizes[results])
     feeds[senders, readers] = True
     memory = _memory(source, problem, stage_of, backward, count)
     return Stages(

@@ -16,7 +16,8 @@ _HEAD = ("schedule", "stages", "devices", "step", "micro-batches/s", "speedup", 
 def plans_text(task: Task, plans: Mapping[str, Plan], best: Plan) -> str:
     """A line for each schedule; its speedup is over all micro-batches one after the other on one device."""
     alone = task.micro_batches * float(task.problem.seconds.sum())
-    rows, notes = [_HEAD], [""]
+    rows: list[tuple[str, ...]] = [_HEAD]
+    notes = [""]
     for name, plan in plans.items():
         sizes = str(len(plan.stages)), str(plan.pipeline.devices)
         peak = megabytes(float(plan.peaks.max()))

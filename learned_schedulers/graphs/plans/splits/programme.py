@@ -148,7 +148,7 @@ def _solved(
         sets, amounts = sets[useful], amounts[useful]
     most_copies = max(accelerators, 1) if copies else 1
     part_limit = limit * most_copies * scale
-    most_work = _UNITS_OF_WORK if part_limit > _UNITS_OF_WORK else int(part_limit) + len(units)
+    most_work = int(min(part_limit, _UNITS_OF_WORK)) + len(units)  # each is rounded
     earliest = np.searchsorted(amounts, amounts - most_work)
     facts = [units.accelerator_seconds, units.cpu_seconds, units.weight_bytes, (~units.supported).astype(float)]
     sums = np.ascontiguousarray((sets.astype(np.float64) @ np.stack(facts, 1)).T)
