@@ -109,7 +109,8 @@ def main(
     torch.cond is priced as its more expensive branch, a while_loop as a single step. Nothing runs on a device, and no
     content of a file runs as code. But module:Class imports your module, which runs its code. What is modelled and
     what is not, of time, memory, types of numbers and transfers, is in one table: docs/own_model.md, "What is
-    modelled". `run` executes a plan on a GPU.
+    modelled". `run` executes a plan on a GPU. With --for throughput it plans a pipeline of stages for many
+    micro-batches, each of the sizes that you give, and prints the schedules, then the stages of the fastest.
 
     Example, in any folder, of a module of torch itself:
 
@@ -131,6 +132,9 @@ def main(
     learned-schedulers graph 'mine:Network(width=64)' --input tokens=int64:16,128 --training --loss mean_square:scores
     learned-schedulers graph mine:Network --input bfloat16:16,128 --device a100 --costs costs.json
     learned-schedulers graph mine:Network --input 32,3,64,64 --devices h100:2,t4,cpu --link nvlink:h100-h100
+    learned-schedulers graph mine:Network --input 4,3,64,64 --training --for throughput --micro-batches 16
+    learned-schedulers graph mine:Network --input 4,3,64,64 --for throughput --write split_spec=stages.json
+    learned-schedulers graph mine:Network --input 4,3,64,64 --memory 16 --write device_map=map.json
 
     Modules of torchvision need pip install 'learned-schedulers[models]'. If an ONNX file leaves a
     dimension open, the error message tells its name. Exit code 1: the model cannot be read or scheduled, and nothing is
