@@ -57,7 +57,7 @@ def of_schedule(
     if whole.placement is None:
         raise ValueError("--write device_map: no schedule of whole modules fits the memory; give more --memory")
     entries = device_map(source, whole.placement, _labels(kinds))
-    return _json_of(entries), f"whole modules: {_beside(whole.seconds, best.seconds)}"
+    return _json_of(entries), f"of whole modules, {_beside(whole.seconds, best.seconds)}"
 
 
 def of_pipeline(form: str, task: Task, best: Plan, kinds: Sequence[DeviceName]) -> tuple[bytes, str]:
@@ -70,23 +70,24 @@ def of_pipeline(form: str, task: Task, best: Plan, kinds: Sequence[DeviceName]) 
         task = replace(task, classes=whole_modules(task.source))
 
     def suits(plan: Plan) -> bool:
-        interleaved = plan.pipeline.kind == "interleaved"
-        if form == "split_spec":
-            return len(set(plan.copies)) == 1 and interleaved == (best.pipeline.kind == "interleaved")
-        return set(plan.copies) == {1} and not interleaved
+        return len(set(plan.copies)) == 1 and (form == "split_spec" or plan.copies[0] == 1)
+
+    def order(plan: Plan) -> tuple[bool, bool, tuple[float, float, int]]:
+        """What is split comes first, and what is interleaved only where it was chosen."""
+        wanted = best.name if form == "split_spec" else ""
+        return len(plan.stages) == 1, plan.name == "interleaved" != wanted, plan.rank
 
     plans = [plan for plan in best_plans(task, suits).values() if plan.times is not None]
     if not plans:
         raise ValueError(f"--write {form}: no pipeline that it can say fits the memory; give more --memory")
-    plan = min(plans, key=lambda each: (len(each.stages) == 1, each.rank))  # what is split is asked for
-    words = f"{len(plan.stages)} stages on {plan.pipeline.devices} devices, {plan.name}"
-    remark = f"{words}: {_beside(plan.seconds, best.seconds)}"
+    plan = min(plans, key=order)
+    sizes = f"stages: {len(plan.stages)}, devices: {plan.pipeline.devices}"
+    remark = f"{plan.name}, {sizes}, {_beside(plan.seconds, best.seconds)}"
     if form == "split_spec":
         return _json_of(split_spec(plan.split.stage_of, begins)), remark
-    placement = plan.placement
     if form == "affinities":
-        return _affinities(task.source, placement, kinds), remark
-    return _json_of(device_map(task.source, placement, _labels(kinds))), remark
+        return _affinities(task.source, plan.placement, kinds), remark
+    return _json_of(device_map(task.source, plan.placement, _labels(kinds))), remark
 
 
 def _beside(seconds: float, best: float) -> str:

@@ -1,7 +1,8 @@
 """Which operation of forward each gradient of a traced training step belongs to, so that both share a device.
 
-Torch gives a function and its gradient the same number. A sum of gradients has none of its own, nor has what torch adds
-between two gradients: each belongs to the earliest operation of forward whose gradients it reads.
+Torch gives a function and its gradient the same number; what has no gradient gets that of the next function. A sum of
+gradients has no number of its own, nor has what torch adds between two gradients: each belongs to the earliest
+operation of forward whose gradients it reads.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def passes_of(nodes: fx.Graph) -> Passes:
             backward.append(is_backward(node))
             classes.append(_class_of(node, number, homes, classes, backward) if backward[-1] else number[node])
         if node in number and not is_backward(node):
-            homes.setdefault(node.meta.get(_NUMBER, -1), number[node])
+            homes[node.meta.get(_NUMBER, -1)] = number[node]
     return Passes(np.array(backward, bool), np.array(classes, np.int64))
 
 

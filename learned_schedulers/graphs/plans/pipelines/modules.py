@@ -31,14 +31,12 @@ def whole_modules(source: Source) -> np.ndarray:
     while waiting:
         module = waiting.pop()
         inside = members[module]
+        with_target = not module and source.passes is not None  # the whole has the loss, which reads a target
         operands: dict[int, list[int]] = {}  # of what it computes by itself
         for i in sorted(inside):
             if graph.layers[i] == module:
                 operands[i] = parents.targets[parents.offsets[i] : parents.offsets[i + 1]].tolist()
-                if reads_inputs[i] and (
-                    module or source.passes is None
-                ):  # the whole has the loss, which reads a target
-                    operands[i].append(_INPUT)
+                operands[i] += [_INPUT] * bool(reads_inputs[i] and not with_target)
         joins = any(len(before) > 1 and not inside.issuperset(before) for before in operands.values())
         if module and (joins or module not in inner):
             pairs += pairwise(sorted(inside))

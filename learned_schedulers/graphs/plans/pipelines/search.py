@@ -93,10 +93,9 @@ class Task:
         """The programme's answer."""
         if self.cuts is None:
             return least(workload, "load", most=_IDEALS, copies=copies)
-        units = units_of(workload)
-        begins = np.zeros(len(units) + 1, bool)
-        begins[[0, -1]] = True
-        begins[units.labels[self.cuts]] = True
+        _, firsts = np.unique(units_of(workload).labels, return_index=True)  # operation of each unit
+        begins = np.r_[self.cuts[firsts], True]
+        begins[0] = True
         return along(workload, "load", copies, begins)
 
 
@@ -180,7 +179,7 @@ def _splits(task: Task, in_flight: int) -> Iterator[Split]:
                 for copies in sorted({1, min(m // parts, task.micro_batches)}):
                     yield Split(programmed.devices, _homes((copies,) * parts), programmed.exact)
         programmed = task.split(task.workload(m, in_flight, transfers), copies=True)
-        if programmed.copies is not None and len(task.problem):
+        if programmed.devices is not None and programmed.copies is not None and len(task.problem):
             firsts, stage_of = np.unique(programmed.devices, return_inverse=True)
             yield Split(stage_of, _homes(programmed.copies[firsts].tolist()), programmed.exact)
         for count, chunks in product(evenly, _CHUNKS):

@@ -105,14 +105,14 @@ def peaks(stages: Stages, pipeline: Pipeline, listed: Sequence[Sequence[Pass]]) 
     most = np.zeros(len(listed))
     for device, order in enumerate(listed):
         always = sum(float(stages.always[stage]) for stage, home in enumerate(pipeline.homes) if device in home)
-        kept = 0.0  # of the micro-batches in flight
+        saved = 0.0  # of the micro-batches in flight
         for stage, _, backward in order:
             if backward:
-                kept -= float(stages.kept[stage])
+                saved -= float(stages.saved[stage])
             during = stages.backward_peak[stage] if backward else stages.forward_peak[stage]
-            most[device] = max(most[device], always + kept + float(during))
+            most[device] = max(most[device], always + saved + float(during))
             if stages.training and not backward:
-                kept += float(stages.kept[stage])
+                saved += float(stages.saved[stage])
     return most
 
 

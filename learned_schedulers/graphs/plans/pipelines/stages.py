@@ -28,9 +28,9 @@ class Stages:
     weights: np.ndarray  # (k,) bytes of weights, and of the states of the optimiser
     gradients: np.ndarray  # (k,) bytes
     inputs: np.ndarray  # (k,) bytes that forward reads of the network's inputs and of other stages
-    kept: np.ndarray  # (k,) bytes that gradients read
+    saved: np.ndarray  # (k,) bytes that gradients read
     forward_peak: np.ndarray  # (k,) most bytes during the forward pass
-    backward_peak: np.ndarray  # (k,) most bytes during the backward pass, with those that were kept
+    backward_peak: np.ndarray  # (k,) most bytes during the backward pass, with those that were saved
     training: bool
 
     def __len__(self) -> int:
@@ -46,7 +46,7 @@ class Stages:
         return replace(
             self,
             backward=self.backward + np.where(chosen, self.forward, 0.0),
-            kept=np.where(chosen, self.inputs, self.kept),
+            saved=np.where(chosen, self.inputs, self.saved),
             backward_peak=np.where(chosen, np.maximum(self.forward_peak, self.backward_peak), self.backward_peak),
         )
 
@@ -106,22 +106,22 @@ def _memory(
     computed, late = stage_of[owner] == stage, backward[owner]
     leaves = computed & ((np.bincount(part, minlength=len(owners))[part] > 1) | (lasting & ~late))
     arrived = ~computed & ~late & (last[0] >= 0)
-    kept = ~late & (last[1] >= 0)
+    saved = ~late & (last[1] >= 0)
     gradient = computed & late & lasting
     end = len(problem) - 1
     begins = np.where(computed, owner, 0)
-    until = np.where(kept | leaves, end, np.maximum(last[0], begins))
+    until = np.where(saved | leaves, end, np.maximum(last[0], begins))
     in_forward = ~late & (computed | arrived)
     forward_peak = _most(stage[in_forward], begins[in_forward], until[in_forward], sizes[in_forward], count, end)
     begins = np.where(computed & late, owner, 0)
     until = np.where(gradient, owner, np.where(leaves & late, end, np.maximum(last[1], begins)))
-    of_pass = late | kept  # a gradient is added to the sum, and freed
+    of_pass = late | saved  # a gradient is added to the sum, and freed
     backward_peak = _most(stage[of_pass], begins[of_pass], until[of_pass], sizes[of_pass], count, end)
     return {
         "weights": np.bincount(stage_of, problem.weights, count) + copied(spread) - network_inputs,
         "gradients": np.bincount(stage[gradient], sizes[gradient], count),
         "inputs": np.bincount(stage[arrived], sizes[arrived], count) + network_inputs,
-        "kept": (np.bincount(stage[kept], sizes[kept], count) + network_inputs) * backward.any(),
+        "saved": (np.bincount(stage[saved], sizes[saved], count) + network_inputs) * backward.any(),
         "forward_peak": forward_peak + network_inputs,
         "backward_peak": (backward_peak + network_inputs) * backward.any(),
     }

@@ -50,10 +50,8 @@ def stages_text(task: Task, plan: Plan) -> str:
     rows = [(*head, "peak memory")]
     for stage, home in enumerate(pipeline.homes):
         backward = [milliseconds(float(stages.backward[stage]))] if stages.training else []
-        held = [
-            megabytes(float(stages.gradients[stage])),
-            f"{in_flight[stage]} x {megabytes(float(stages.kept[stage]))}",
-        ]
+        saved = f"{in_flight[stage]} x {megabytes(float(stages.saved[stage]))}"
+        of_training = [megabytes(float(stages.gradients[stage])), saved] if stages.training else []
         rows.append(
             (
                 str(stage),
@@ -63,7 +61,7 @@ def stages_text(task: Task, plan: Plan) -> str:
                 *backward,
                 megabytes(float(stages.sent[stage].sum())),
                 megabytes(float(stages.weights[stage])),
-                *held[: 2 * stages.training],
+                *of_training,
                 megabytes(float(plan.peaks[list(home)].max())),
             )
         )

@@ -130,7 +130,7 @@ def test_the_lines_of_the_docs_run_two_stages_as_the_whole(mine: Path) -> None:
     result = CliRunner().invoke(app, line.split()[1:])
     assert result.exit_code == 0, result.output
     [point] = json.loads((mine / "stages.json").read_text())
-    assert re.search(r"split_spec: stages.json; 2 stages on 2 devices, pipeline: .* the chosen plan", result.stdout)
+    assert re.search(r"split_spec: stages.json; pipeline, stages: 2, devices: 2, .* the chosen plan", result.stdout)
     assert point in ("encoder", "encoder.layers.0") or point.startswith("encoder.layers.")
     [code] = re.findall(r"```python\n(import json\n.*?)```", page, re.DOTALL)
     check = """

@@ -131,13 +131,13 @@ def test_copies_take_turns_and_sum_their_gradients() -> None:
 
 
 def test_memory_of_a_schedule() -> None:
-    """Stage 0 of two: weights 10, gradients 5, buffers 0, 3 kept; 7 during forward, 8 during backward with the 3."""
+    """Stage 0 of two: weights 10, gradients 5, buffers 0, 3 saved; 7 during forward, 8 during backward with the 3."""
     stages = replace(
         chain([1.0, 1.0], [1.0, 1.0]),
         weights=np.array([10.0, 0.0]),
         gradients=np.array([5.0, 0.0]),
         inputs=np.array([1.0, 0.0]),
-        kept=np.array([3.0, 0.0]),
+        saved=np.array([3.0, 0.0]),
         forward_peak=np.array([7.0, 0.0]),
         backward_peak=np.array([8.0, 0.0]),
     )

@@ -56,10 +56,10 @@ def walked(source: Source, problem: Problem, stage_of: np.ndarray, stage: int) -
     parts = problem.parts
     readers = [parts.readers.targets[begin:end].tolist() for begin, end in pairwise(parts.readers.offsets)]
     owner, size = parts.owners.tolist(), parts.sizes.tolist()
-    here = [i for i in range(len(problem)) if stage_of[i] == stage]
+    inside = [i for i in range(len(problem)) if stage_of[i] == stage]
     weights, network_inputs = {}, {}  # by who reads them first, with the number of each
     assert source.inputs is not None
-    for i in here:
+    for i in inside:
         weights[i, "first"] = source.graph.bytes_kept[i]
         network_inputs[i, "first"] = source.inputs.kept_bytes[i]
     for table, shared in ((weights, source.shared), (network_inputs, source.inputs.shared)):
@@ -86,20 +86,20 @@ def walked(source: Source, problem: Problem, stage_of: np.ndarray, stage: int) -
     every = range(len(owner))
     of_forward = [part for part in every if not backward[owner[part]]]
     arrived = {part for part in of_forward if stage_of[owner[part]] != stage and needed(part, False)}
-    kept = {part for part in of_forward if needed(part, True)}
+    saved = {part for part in of_forward if needed(part, True)}
     computed = {part for part in every if stage_of[owner[part]] == stage}
     leaving = {part for part in computed if any(stage_of[i] != stage for i in readers[part])}
     outputs = {part for part in of_forward if parts.lasting[part]}
-    forward_peak = run([i for i in here if not backward[i]], set(arrived), kept | leaving | outputs)
+    forward_peak = run([i for i in inside if not backward[i]], set(arrived), saved | leaving | outputs)
     gradients = {part for part in computed if backward[owner[part]] and parts.lasting[part]}
     coming = {part for part in every if backward[owner[part]] and needed(part, True)} - computed
-    backward_peak = run([i for i in here if backward[i]], kept | coming, leaving - kept)
+    backward_peak = run([i for i in inside if backward[i]], saved | coming, leaving - saved)
     training = any(backward)
     return {
         "weights": sum(weights.values()),
         "gradients": sum(size[part] for part in gradients),
         "inputs": sum(size[part] for part in arrived) + given_bytes,
-        "kept": training * (sum(size[part] for part in kept) + given_bytes),
+        "saved": training * (sum(size[part] for part in saved) + given_bytes),
         "forward_peak": forward_peak + given_bytes,
         "backward_peak": training * (backward_peak + given_bytes),
     }
