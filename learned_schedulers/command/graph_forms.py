@@ -74,8 +74,8 @@ def of_pipeline(form: str, task: Task, best: Plan, kinds: Sequence[DeviceName]) 
 
     def order(plan: Plan) -> tuple[bool, bool, tuple[float, float, int]]:
         """What is split comes first, and what is interleaved only where it was chosen."""
-        wanted = best.name if form == "split_spec" else ""
-        return len(plan.stages) == 1, plan.name == "interleaved" != wanted, plan.rank
+        chosen_name = best.name if form == "split_spec" else ""
+        return len(plan.stages) == 1, plan.name == "interleaved" != chosen_name, plan.rank
 
     plans = [plan for plan in best_plans(task, suits).values() if plan.times is not None]
     if not plans:

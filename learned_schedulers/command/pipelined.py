@@ -33,7 +33,7 @@ def pipelined(model: str, task: Task) -> Plan:
     if best.times is None:
         least = min(float(plan.peaks.max()) for plan in plans.values())
         raise ValueError(
-            f"{model}: no pipeline fits the memory: the least needs {least / 1e9:.6g} GB on a device, which has "
+            f"{model}: no pipeline was found that fits the memory: the least needs {least / 1e9:.6g} GB on a device of "
             f"{task.memory / 1e9:.6g} GB; give more --memory, more --devices, or a smaller batch"
         )
     training = " forward and backward, and sums their gradients" if best.stages.training else ""

@@ -52,10 +52,11 @@ def stages_text(task: Task, plan: Plan) -> str:
         backward = [milliseconds(float(stages.backward[stage]))] if stages.training else []
         saved = f"{in_flight[stage]} x {megabytes(float(stages.saved[stage]))}"
         of_training = [megabytes(float(stages.gradients[stage])), saved] if stages.training else []
+        ends = [devices[device] for device in sorted({home[0], home[-1]})]
         rows.append(
             (
                 str(stage),
-                ", ".join(devices[device] for device in home),
+                (" to " if len(home) > 2 else ", ").join(ends),
                 str(int((plan.split.stage_of == stage).sum())),
                 milliseconds(float(stages.forward[stage])),
                 *backward,
@@ -69,8 +70,9 @@ def stages_text(task: Task, plan: Plan) -> str:
     names, numbers = [task.source.names[i] for i in forward], list(map(str, range(len(stages))))
     lines = [aligned(rows), places_text(plan.split.stage_of[forward], numbers, names, noun="stage")]
     if len(devices) > pipeline.devices:
-        idle = ", ".join(devices[pipeline.devices :])
-        lines.append(f"idle: {idle}; --devices {pipeline.devices} has room for the same pipeline")
+        idle, (kind, dot, _) = len(devices) - pipeline.devices, devices[0].partition(".")
+        fewer = f"{kind}:{pipeline.devices}" if dot else str(pipeline.devices)
+        lines.append(f"idle devices: {idle}; --devices {fewer} has room for the same pipeline")
     if not plan.split.exact:
         lines.append("the split is the best along one order of the operations; all others are too many to try")
     return "\n".join(lines)
