@@ -10,14 +10,17 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import typer
 
+from learned_schedulers.command import graph_forms as forms
 from learned_schedulers.command import graph_options as options
 from learned_schedulers.command import graph_outputs as outputs
+from learned_schedulers.command import pipelined
 from learned_schedulers.command.explained import explained
 from learned_schedulers.command.kernels import announce
 from learned_schedulers.command.planned import planned, tell_assumptions
 from learned_schedulers.graphs.devices.number_rates import rates_text
 from learned_schedulers.graphs.devices.settings import DEVICES, DeviceName, Link
 from learned_schedulers.graphs.plans.model_files import read_graph
+from learned_schedulers.graphs.plans.pipelines.search import Task
 from learned_schedulers.graphs.plans.sources import Source, on_devices
 from learned_schedulers.graphs.problems.problem import Problem
 
@@ -77,6 +80,8 @@ def main(
     attention: options.Attention = "fused",
     costs: options.Costs = None,
     tf32: options.Tf32 = False,
+    objective: options.Objective = "latency",
+    micro_batches: options.MicroBatches = 8,
     by: options.Method = "classical",
     moves: options.Moves = None,
     seed: options.Seed = 0,
@@ -92,6 +97,7 @@ def main(
     trace: Annotated[
         Path | None, typer.Option(help="JSON file to write: the schedule, for Perfetto (ui.perfetto.dev).")
     ] = None,
+    write: options.Write = None,
 ) -> None:
     """Place and schedule your neural network on several devices, by classical methods or a network (--by).
 
@@ -103,7 +109,8 @@ def main(
     torch.cond is priced as its more expensive branch, a while_loop as a single step. Nothing runs on a device, and no
     content of a file runs as code. But module:Class imports your module, which runs its code. What is modelled and
     what is not, of time, memory, types of numbers and transfers, is in one table: docs/own_model.md, "What is
-    modelled". `run` executes a plan on a GPU.
+    modelled". `run` executes a plan on a GPU. With --for throughput it plans a pipeline of stages for many
+    micro-batches, each of the sizes that you give, and prints the schedules, then the stages of the fastest.
 
     Example, in any folder, of a module of torch itself:
 
@@ -125,6 +132,9 @@ def main(
     learned-schedulers graph 'mine:Network(width=64)' --input tokens=int64:16,128 --training --loss mean_square:scores
     learned-schedulers graph mine:Network --input bfloat16:16,128 --device a100 --costs costs.json
     learned-schedulers graph mine:Network --input 32,3,64,64 --devices h100:2,t4,cpu --link nvlink:h100-h100
+    learned-schedulers graph mine:Network --input 4,3,64,64 --training --for throughput --micro-batches 16
+    learned-schedulers graph mine:Network --input 4,3,64,64 --for throughput --write split_spec=stages.json
+    learned-schedulers graph mine:Network --input 4,3,64,64 --memory 16 --write device_map=map.json
 
     Modules of torchvision need pip install 'learned-schedulers[models]'. If an ONNX file leaves a
     dimension open, the error message tells its name. Exit code 1: the model cannot be read or scheduled, and nothing is
@@ -135,7 +145,8 @@ def main(
     listed = None if devices is None else options.devices_of(devices)
     with explained():
         named = (("gantt", gantt), ("split", split), ("trace", trace))
-        files = {name: path for name, path in named if path}
+        files = {name: path for name, path in named if path} | forms.forms_of(model, write or [], objective)
+        options.check_objective(context, objective)
         outputs.check(model, files)
         of_module = options.of_module(context, "training", "loss", "optimizer", "attention", "costs")
         if isinstance(listed, tuple) and options.is_set(context, "device"):
@@ -147,9 +158,28 @@ def main(
         between_all = f"{'of the file' if source.link else words} ({_speed_of(source.link or between)})"
         of_pairs = "" if source.link else "".join(f", {_speed_of(of)} between {pair}" for pair, of in links.items())
         print(f"{_head(model, problem, source, kinds, memory, tf32)}; link {between_all}{of_pairs}\n", flush=True)
-        best, times = planned(model, problem, source, seed, moves, by)
         place = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
-        outputs.write(files, problem, source, best, times, f"{model} on {place}, link {', '.join(link or [words])}")
+        heading = f"{model} on {place}, link {', '.join(link or [words])}"
+        each = listed if isinstance(listed, tuple) else (device,) * problem.devices
+        if objective == "throughput":
+            room = source.room(memory, DEVICES[each[0]].memory_bytes)
+            task = Task(source, problem, room, micro_batches)
+            pipelined.check(task, of_module.get("optimizer", "sgd"))
+            plan = pipelined.pipelined(model, task)
+
+            def content(name: str, path: Path) -> tuple[bytes, str]:
+                if name in forms.FORMS:
+                    return forms.of_pipeline(name, task, plan, each)
+                return pipelined.content(name, task, plan, heading, path)
+        else:
+            best, times = planned(model, problem, source, seed, moves, by)
+
+            def content(name: str, path: Path) -> tuple[bytes, str]:
+                if name in forms.FORMS:
+                    return forms.of_schedule(name, problem, source, best, each, by, seed, moves)
+                return outputs.content(name, problem, source, best, times, heading, path)
+
+        outputs.write(files, content)
         if training and split:
             print(outputs.note_on_step(source.graph.kinds))
 

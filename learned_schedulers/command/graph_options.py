@@ -60,6 +60,26 @@ Method = Annotated[
 Moves = Annotated[
     int | None, typer.Option(min=0, help="Number of schedules that local search tries. Default: a few seconds' worth.")
 ]
+Objective = Annotated[
+    Literal["latency", "throughput"],
+    typer.Option(
+        "--for",
+        help="latency: the shortest time of one call; throughput: a pipeline of stages for many micro-batches, by the "
+        "schedules GPipe, 1F1B and interleaved.",
+    ),
+]
+MicroBatches = Annotated[
+    int,
+    typer.Option(min=1, max=4096, help="Of --for throughput, in a step; the model's own batch is one micro-batch."),
+]
+Write = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FORM=FILE",
+        help="JSON file to write for another tool: device_map=FILE (accelerate), split_spec=FILE (of --for throughput, "
+        "for torch.distributed.pipelining), affinities=FILE (OpenVINO; of an ONNX file). Repeatable.",
+    ),
+]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of all random draws; the same seed gives the same schedule.")]
 
 
@@ -88,6 +108,16 @@ def of_module(context: typer.Context, *names: str) -> dict[str, Any]:
     if "attention" in values:
         values["attention"] = values["attention"] == "fused"
     return values
+
+
+def check_objective(context: typer.Context, objective: str) -> None:
+    """Raises ValueError for options that the other objective has."""
+    others = {"latency": ("micro_batches",), "throughput": ("by", "moves", "seed")}[objective]
+    for name in others:
+        if is_set(context, name):
+            remedy = "add --for throughput" if objective == "latency" else "leave it out"
+            option = name.replace("_", "-")
+            raise ValueError(f"--{option} {context.params[name]}: --for {objective} has no such option; {remedy}")
 
 
 def check_file(model: str, options: dict[str, Any]) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from learned_schedulers.command.graph_forms import FORMS
 from learned_schedulers.files import printable, replacing
 from learned_schedulers.graphs.devices.timeline import Timeline, timeline
 from learned_schedulers.graphs.methods.one_device import fastest
@@ -27,10 +28,11 @@ def check(model: str, files: dict[str, Path]) -> None:
         raise ValueError(f"--gantt {files['gantt']}: end the name of the chart in one of {', '.join(_CHARTS)}")
     for name, path in files.items():
         used = [model, *(str(output) for key, output in files.items() if key != name)]
+        option = f"--write {name}=" if name in FORMS else f"--{name} "
         if any(path.resolve() == Path(file).resolve() for file in used):
-            raise ValueError(f"--{name} {path}: another file has this name; choose a different name")
+            raise ValueError(f"{option}{path}: another file has this name; choose a different name")
         if path.is_dir():
-            raise ValueError(f"--{name} {path}: this is a folder; name a file in it")
+            raise ValueError(f"{option}{path}: this is a folder; name a file in it")
 
 
 def note_on_step(kinds: Sequence[str]) -> str:
@@ -40,29 +42,31 @@ def note_on_step(kinds: Sequence[str]) -> str:
     return f"note: PlacedModule takes the split of a forward pass, which is written without --training{random}"
 
 
-def write(
-    files: Mapping[str, Path], problem: Problem, source: Source, best: Trial, times: Timeline, heading: str
-) -> None:
-    """Write all files, after the content of each is there."""
-    contents = {name: _content(name, problem, source, best, times, heading, path) for name, path in files.items()}
+def write(files: Mapping[str, Path], content: Callable[[str, Path], tuple[bytes, str]]) -> None:
+    """Write all files, after the content of each is there. content: of a file by its option; and what to say of it."""
+    contents = {name: content(name, path) for name, path in files.items()}
     for name, path in files.items():
+        written, remark = contents[name]
         with replacing(path, follow=True) as temporary:
-            temporary.write_bytes(contents[name])
-        print(f"{name}: {path}")
+            temporary.write_bytes(written)
+        print(f"{name}: {path}{remark and f'; {remark}'}")
 
 
-def _content(
+def split_file(problem: Problem, source: Source, placement: np.ndarray) -> bytes:
+    """The placement, (n,), in the form of Tarnawski et al."""
+    nodes = source.listed
+    return split_of(nodes.ids, placement[nodes.owners], problem.devices, nodes.names, problem.device_names).encode()
+
+
+def content(
     name: str, problem: Problem, source: Source, best: Trial, times: Timeline, heading: str, path: Path
-) -> bytes:
-    """Content of an output file."""
+) -> tuple[bytes, str]:
+    """Content of an output file, and what to say of it."""
     assert best.order is not None and best.placement is not None
     if name == "split":
-        nodes = source.listed
-        return split_of(
-            nodes.ids, best.placement[nodes.owners], problem.devices, nodes.names, problem.device_names
-        ).encode()
+        return split_file(problem, source, best.placement), ""
     if name == "trace":
-        return trace(times, source.names, source.graph.kinds).encode()
+        return trace(times, source.names, source.graph.kinds).encode(), ""
     from learned_schedulers import figures
     from learned_schedulers.graphs.plans.gantt import gantt  # slow to import: pandas and matplotlib
 
@@ -77,4 +81,4 @@ def _content(
     sizes = f"{least:.4g} GB each" if least == most else f"{least:.4g} to {most:.4g} GB"
     room = f", {sizes}" if problem.limited else ""
     figure = gantt(panels, problem.bound, f"{printable(heading)}{room}", source.names)
-    return figures.content(figure, path.suffix)
+    return figures.content(figure, path.suffix), ""

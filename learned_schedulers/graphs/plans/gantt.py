@@ -23,13 +23,17 @@ _NARROW = 1 / 300  # of the axis: narrower bars have no edge, because it would h
 
 
 def gantt(
-    schedules: Mapping[str, Timeline], bound: float | None = None, heading: str = "", names: Sequence[str] = ()
+    schedules: Mapping[str, Timeline],
+    bound: float | None = None,
+    heading: str = "",
+    names: Sequence[str] = (),
+    entries: str = "operation of the graph",
 ) -> Figure:
     """A panel for each schedule, under its title and makespan.
 
     The colour shows the place of an operation in the graph, from its beginning (dark) to its end (bright). Thin lines
     are transfers, drawn if they are few. bound: the dashed line, seconds before which no schedule ends. heading: of the
-    figure; names: (n,), of the operations, which stand on bars that are wide enough.
+    figure; names: (n,), of the operations, which stand on bars that are wide enough; entries: what they are.
     """
     devices = sum(schedule.devices for schedule in schedules.values())
     with subplots(9, 1.2 + 0.75 * len(schedules) + 0.32 * devices, len(schedules)) as (figure, axes):
@@ -50,7 +54,7 @@ def gantt(
             figure.legend(handles=handles if heading else handles[-1:], loc="outside upper right")
         bar = figure.colorbar(ScalarMappable(cmap=_TINTS), ax=list(axes[:, 0]), ticks=[0, 1], aspect=15)
         bar.ax.set_yticklabels(["first", "last"])
-        bar.set_label("operation of the graph", labelpad=-12)
+        bar.set_label(entries, labelpad=-12)
     return figure
 
 

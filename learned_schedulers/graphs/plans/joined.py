@@ -41,7 +41,8 @@ def joined(source: Source, joins: Joins, kinds: Mapping[str, str], constants: in
         shared=shared,
         inputs=_inputs_of(source.inputs, places),
         results=None if source.results is None else _parts_of(source.results, source.graph, joins, places),
-        nodes=Nodes(source.names, source.ids, places.of),
+        weights={name: int(places.of[number]) if number >= 0 else -1 for name, number in source.weights.items()},
+        nodes=Nodes(source.names, source.ids, places.of, source.graph.layers),
     )
 
 

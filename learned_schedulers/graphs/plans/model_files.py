@@ -12,6 +12,7 @@ from learned_schedulers.files import printable
 from learned_schedulers.graphs.plans.joined import joined
 from learned_schedulers.graphs.plans.sources import DEFAULT_DEVICES, Source
 from learned_schedulers.graphs.problems.problem import Parts
+from learned_schedulers.graphs.read.graph import Passes
 from learned_schedulers.graphs.read.json_files import json_of
 from learned_schedulers.graphs.read.onnx_files import NamedGraph, read_with_names
 from learned_schedulers.graphs.read.onnx_steps import KINDS
@@ -128,4 +129,7 @@ def _profiled(path: Path) -> Source:
     classes, groups = np.unique(colors, return_inverse=True)
     shared = groups if len(classes) < len(colors) else None
     parts = Parts(np.arange(len(graph)), graph.bytes_written, graph.children, np.zeros(len(graph), bool))
-    return Source(graph, names, workload.ids, shared, workload.accelerators, workload.memory, results=parts)
+    passes = Passes(workload.backward, groups) if workload.backward.any() else None
+    return Source(
+        graph, names, workload.ids, shared, workload.accelerators, workload.memory, results=parts, passes=passes
+    )

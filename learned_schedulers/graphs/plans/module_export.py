@@ -37,6 +37,7 @@ from learned_schedulers.graphs.read.any_device import as_on_any_device
 from learned_schedulers.graphs.read.export import Traced, Way, graph_of_fx, traced
 from learned_schedulers.graphs.read.fx_nodes import computes
 from learned_schedulers.graphs.read.fx_steps import KINDS, fixed_nodes, numbered, steps_of
+from learned_schedulers.graphs.read.gradients import passes_of
 from learned_schedulers.graphs.read.joins.recognised import recognised
 from learned_schedulers.graphs.read.losses import loss_of
 from learned_schedulers.graphs.read.module_memory import Optimiser, memory_of
@@ -162,6 +163,8 @@ def source_of(
         shared=memory.shared,
         results=memory.results,
         inputs=memory.inputs,
+        weights=memory.weights,
+        passes=None if trace.loss is None else passes_of(trace.nodes),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from learned_schedulers.graphs.devices.number_rates import NUMBER_RATES, rates_o
 from learned_schedulers.graphs.devices.settings import DEVICES, LINKS, DeviceName, Link, LinkName
 from learned_schedulers.graphs.devices.targets import transfers_over
 from learned_schedulers.graphs.problems.problem import NO_SHARED, Inputs, Parts, Problem, SharedWeights
-from learned_schedulers.graphs.read.graph import Graph
+from learned_schedulers.graphs.read.graph import Graph, Passes
 from learned_schedulers.graphs.read.roofline import problem_of
 
 DEFAULT_DEVICES = 4
@@ -25,6 +25,7 @@ class Nodes(NamedTuple):
     names: tuple[str, ...]  # m
     ids: np.ndarray  # (m,) int64: numbers in a split
     owners: np.ndarray  # (m,) int64: operation of the graph that each belongs to
+    layers: tuple[str, ...]  # m: path of the module, or name of the node, that each belongs to
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,13 @@ class Source:
     inputs: Inputs | None = None  # None: they do not count
     nodes: Nodes | None = None  # of the model; None: those of the graph
     link: Link | None = None  # between the devices, if the source names it
+    passes: Passes | None = None  # of a training step; None: there is no backward pass
+    weights: Mapping[str, int] = field(default_factory=dict)  # of a module: first reader by the name of each; -1: none
 
     @property
     def listed(self) -> Nodes:
         """The operations that a split lists."""
-        return self.nodes or Nodes(self.names, self.ids, np.arange(len(self.graph)))
+        return self.nodes or Nodes(self.names, self.ids, np.arange(len(self.graph)), self.graph.layers)
 
     @property
     def in_memory(self) -> tuple[SharedWeights, Parts | None, Inputs | None]:

@@ -52,10 +52,17 @@ def devices_text(problem: Problem, order: np.ndarray, placement: np.ndarray, tim
     return aligned(rows)
 
 
-def places_text(placement: np.ndarray, devices: Sequence[str], names: Sequence[str], option: str = "--devices") -> str:
+def places_text(
+    placement: np.ndarray,
+    devices: Sequence[str],
+    names: Sequence[str],
+    option: str = "--devices",
+    noun: str = "device",
+) -> str:
     """A line for each device that has operations: runs of neighbours in the graph; then the devices that have none.
 
-    placement: (n,); devices: (m,) their names or numbers; names: (n,); option: of the command, for the devices.
+    placement: (n,); devices: (m,) their names or numbers; names: (n,); option: of the command, for the devices; noun:
+    what they are.
     """
     begins = np.flatnonzero(np.r_[True, placement[1:] != placement[:-1]][: len(placement)])
     ends = np.r_[begins[1:], len(placement)][: len(begins)] - 1
@@ -67,7 +74,7 @@ def places_text(placement: np.ndarray, devices: Sequence[str], names: Sequence[s
     for device, listed in runs.items():
         more = f"; and {len(listed) - _RUNS} more parts of the graph" if len(listed) > _RUNS else ""
         if listed:
-            lines.append(f"device {devices[device]} has {'; '.join(listed[:_RUNS])}{more}")
+            lines.append(f"{noun} {devices[device]} has {'; '.join(listed[:_RUNS])}{more}")
     idle = [devices[device] for device, listed in runs.items() if not listed]
     if idle and len(placement):
         subject = f"device {idle[0]} is" if len(idle) == 1 else f"devices {', '.join(idle)} are"

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -122,6 +122,13 @@ class Graph:
         if graph.graph_id != row["graph_id"]:
             raise ValueError(f"graph {graph.name}: its arrays do not match its graph_id; make the table anew")
         return graph
+
+
+class Passes(NamedTuple):
+    """The two passes of a training step of n operations."""
+
+    backward: np.ndarray  # (n,) bool: the operation computes gradients
+    classes: np.ndarray  # (n,) int64: operations of the same class share a device
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ class ModuleMemory:
     results: Parts  # those stay that the module returns, and gradients that wait for the optimiser
     states: np.ndarray  # (n,) int64 bytes of the optimiser's states, at the first reader of each parameter
     inputs: Inputs
+    weights: dict[str, int]  # the operation that reads each parameter or buffer first, by its name; -1: none reads it
 
 
 def memory_of(nodes: fx.Graph, optimiser: Optimiser = "sgd") -> ModuleMemory:
@@ -59,9 +60,12 @@ def memory_of(nodes: fx.Graph, optimiser: Optimiser = "sgd") -> ModuleMemory:
     for name in trained & readers.keys():
         states[readers[name][0]] += _STATES[optimiser] * bytes_of(value_of(weights[name]))
     inputs = [(operations, bytes_of(value_of(node))) for node, operations in readers_of_inputs.items()]
+    first = {name: -1 for name in map(_weight_name, nodes.nodes) if name}
+    first |= {name: operations[0] for name, operations in readers.items()}
+    named = {name.removeprefix("module."): number for name, number in first.items()}
     shared = SharedWeights.of((operations, bytes_of(value_of(weights[name]))) for name, operations in readers.items())
     results = _results_of(numbers, lasting)
-    return ModuleMemory(shared, results, states, Inputs.of(inputs, len(numbers)))
+    return ModuleMemory(shared, results, states, Inputs.of(inputs, len(numbers)), named)
 
 
 def _results_of(numbers: Mapping[fx.Node, int], lasting: Set[tuple[fx.Node, int]]) -> Parts:

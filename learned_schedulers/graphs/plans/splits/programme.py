@@ -6,6 +6,9 @@ one by one: if blocks can run at the same time, a better split may exist.
 
 Ours visits ideals in the order of their work. A part of more work than the best split so far costs is in no better
 split, so few earlier ideals are looked at for each.
+
+With copies (their extension by replication) a part may have several accelerators, which take turns with the samples:
+its load is that of one, divided by their number.
 """
 
 from __future__ import annotations
@@ -13,13 +16,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numba import njit
 
 from learned_schedulers.graphs.plans.splits.ideals import MOST, ideals, prefixes
-from learned_schedulers.graphs.plans.splits.judging_splits import NO_BACKWARD, Objective, cost
+from learned_schedulers.graphs.plans.splits.judging_splits import NO_BACKWARD, Objective, cost, loads
 from learned_schedulers.graphs.plans.splits.units import Units, units_of
 from learned_schedulers.graphs.read.workloads import Workload
 
@@ -38,6 +41,7 @@ class Programmed:
     sets: int  # number of ideals that were visited
     exact: bool  # whether no contiguous split costs less
     complete: bool = True  # whether all ideals were visited
+    copies: np.ndarray | None = None  # (A + C,) accelerators, from each device on, that have its part; None: no split
 
 
 Progress = Callable[[int, int], object]  # called with the ideals that were visited, and all of them
@@ -50,30 +54,32 @@ def least(
     seconds: float = math.inf,
     start: np.ndarray | None = None,
     progress: Progress = lambda visited, size: None,
+    copies: bool = False,
 ) -> Programmed:
     """The best contiguous split.
 
     start: (n,), a split that respects the rules; the better it is, the fewer ideals are visited. With more than `most`
     ideals, or if it takes more than so many seconds, the answer is the better one of `start` and of the best split
-    along a topological order (neither complete nor exact).
+    along a topological order (neither complete nor exact). copies: of a load, whether parts may have several
+    accelerators.
 
     O(ideals^2 x (results + devices)). Raises ValueError for a latency with a backward pass.
     """
     until = time.monotonic() + seconds
-    linear, units = along(workload, objective), units_of(workload)
+    linear, units = along(workload, objective, copies), units_of(workload)
     if start is not None and (started := cost(workload, start, objective)) < linear.seconds:
         linear = Programmed(start, started, linear.sets, False)
     all_ideals = ideals(units.children, most, until)
     best = None
     if all_ideals is not None:
-        best = _solved(workload, units, all_ideals, objective, linear.seconds, until, progress)
+        best = _solved(workload, units, all_ideals, objective, linear.seconds, until, progress, copies)
     if best is None:
-        return Programmed(linear.devices, linear.seconds, linear.sets, False, complete=False)
+        return replace(linear, complete=False)
     if best.seconds > linear.seconds:  # of a latency, whose operations on CPUs it counts one by one
-        best = Programmed(linear.devices, linear.seconds, best.sets, False)
+        best = replace(linear, sets=best.sets)
     # Backward operations that share a class with no forward operation might be better off elsewhere than mirrored.
     exact = objective == "load" and not workload.backward[workload.colors < 0].any()
-    return Programmed(best.devices, best.seconds, best.sets, exact)
+    return replace(best, exact=exact)
 
 
 def bound(workload: Workload, objective: Objective) -> float:
@@ -97,15 +103,17 @@ def _work(timed: Units | Workload, workload: Workload) -> np.ndarray:
     return np.broadcast_to(np.minimum(fast, slow), len(timed))
 
 
-def along(workload: Workload, objective: Objective) -> Programmed:
+def along(workload: Workload, objective: Objective, copies: bool = False, cuts: np.ndarray | None = None) -> Programmed:
     """The best split into consecutive parts of one topological order of the units, that of their numbers.
 
+    copies: as of `least`; cuts: (u + 1,) bool, the numbers of units before which a part may begin or end; None: all.
     Raises ValueError for a latency with a backward pass.
     """
     if objective == "latency" and workload.backward.any():
         raise ValueError(f"{workload.graph.name}: {NO_BACKWARD}")
     units = units_of(workload)
-    solved = _solved(workload, units, prefixes(len(units)), objective, math.inf, math.inf, lambda visited, size: None)
+    sets = prefixes(len(units)) if cuts is None else prefixes(len(units))[cuts]
+    solved = _solved(workload, units, sets, objective, math.inf, math.inf, lambda visited, size: None, copies)
     assert solved is not None
     return solved
 
@@ -118,6 +126,7 @@ def _solved(
     limit: float,
     until: float,
     progress: Progress,
+    copies: bool = False,
 ) -> Programmed | None:
     """The best split whose parts are differences of these sets, (K, u); None if `time.monotonic()` passes `until`.
 
@@ -137,7 +146,9 @@ def _solved(
         speed = _speed_of_cpus(units, work)
         useful = _useful(amounts, float(len(units)), limit * scale, accelerators, cpus, speed)
         sets, amounts = sets[useful], amounts[useful]
-    most_work = _UNITS_OF_WORK if limit * scale > _UNITS_OF_WORK else int(limit * scale) + len(units)
+    most_copies = max(accelerators, 1) if copies else 1
+    part_limit = limit * most_copies * scale
+    most_work = int(min(part_limit, _UNITS_OF_WORK)) + len(units)  # each is rounded
     earliest = np.searchsorted(amounts, amounts - most_work)
     facts = [units.accelerator_seconds, units.cpu_seconds, units.weight_bytes, (~units.supported).astype(float)]
     sums = np.ascontiguousarray((sets.astype(np.float64) @ np.stack(facts, 1)).T)
@@ -162,6 +173,7 @@ def _solved(
             memory=workload.memory,
             latency=objective == "latency",
             limit=limit,
+            most_copies=most_copies,
         )
         begin = end
         progress(begin, len(sets))
@@ -169,13 +181,22 @@ def _solved(
             return None
     if not np.isfinite(best[-1, -1, -1]):
         return Programmed(None, np.inf, len(sets), False)
-    devices = _split(sets, before, units, accelerators)[units.labels]
-    return Programmed(devices, cost(workload, devices, objective), len(sets), False)
+    unit_devices, of_part = _split(sets, before, units, accelerators)
+    devices = unit_devices[units.labels]
+    if copies:
+        seconds = float((loads(workload, devices) / of_part).max(initial=0.0))
+    else:
+        seconds = cost(workload, devices, objective)
+    return Programmed(devices, seconds, len(sets), False, copies=of_part)
 
 
-def _split(sets: np.ndarray, before: np.ndarray, units: Units, accelerators: int) -> np.ndarray:
-    """Device of each unit, (u,) int32; accelerators and CPUs are numbered along the graph."""
+def _split(sets: np.ndarray, before: np.ndarray, units: Units, accelerators: int) -> tuple[np.ndarray, np.ndarray]:
+    """Device of each unit, (u,) int32, the first of its copies, and the copies of the part of each device, (A + C,).
+
+    Accelerators and CPUs are numbered along the graph.
+    """
     devices = np.empty(len(units), np.int32)
+    copies = np.ones(before.shape[1] + before.shape[2] - 2, np.int64)
     state, ends = (len(sets) - 1, before.shape[1] - 1, before.shape[2] - 1), []  # (set, CPUs, accelerators)
     while state[0]:
         ends.append(state)
@@ -186,10 +207,11 @@ def _split(sets: np.ndarray, before: np.ndarray, units: Units, accelerators: int
         begin_set, begin_cpus, begin_accelerators = before[end].tolist()
         part = sets[end_set] & ~sets[begin_set]
         if begin_accelerators < end_accelerators:
-            devices[part], accelerator = accelerator, accelerator + 1
+            devices[part], copies[accelerator] = accelerator, end_accelerators - begin_accelerators
+            accelerator += end_accelerators - begin_accelerators
         else:  # for the latency, one CPU serves any number of parts
             devices[part], cpu = cpu, cpu + (begin_cpus < end_cpus)
-    return devices
+    return devices, copies
 
 
 def _packed(sets: np.ndarray) -> np.ndarray:
@@ -233,13 +255,14 @@ def _programme(
     memory: float,
     latency: bool,
     limit: float,
+    most_copies: int,
 ) -> None:
     """Fill in, for sets `begin` to `end`, the least seconds with at most c CPUs and a accelerators, and predecessors.
 
     best: (K, C + 1, A + 1); before: (.., 3), a predecessor is (set, CPUs, accelerators). sets: (K, words), each after
     its subsets, of which those before `earliest`, (K,), have too much less work; members: (r, words); sums: (4, K),
     rows _ON_ACCELERATOR, _ON_CPU, _BYTES and _UNSUPPORTED. latency: seconds add up, and parts on the CPU have a single
-    unit and do not use up the CPU.
+    unit and do not use up the CPU. most_copies: accelerators that a part may have.
     """
     words = sets.shape[1]
     cpus, accelerators = best.shape[1] - 1, best.shape[2] - 1
@@ -262,7 +285,7 @@ def _programme(
             on_accelerator = sums[_ON_ACCELERATOR, k] - sums[_ON_ACCELERATOR, sub]
             too_large = sums[_BYTES, k] - sums[_BYTES, sub] > memory
             unsupported = sums[_UNSUPPORTED, k] > sums[_UNSUPPORTED, sub]
-            if on_accelerator > limit or too_large or unsupported or accelerators == 0:
+            if on_accelerator > limit * most_copies or too_large or unsupported or accelerators == 0:
                 on_accelerator = np.inf
             if on_accelerator < np.inf:
                 for r in range(len(members)):
@@ -272,18 +295,18 @@ def _programme(
                         has_outside |= (members[r, w] & ~part[w]) != 0
                     if has_inside and has_outside:
                         on_accelerator += transfers[r]
-                        if on_accelerator > limit:
+                        if on_accelerator > limit * most_copies:
                             break
-            if min(on_accelerator, on_cpu) > limit:
+            if min(on_accelerator / most_copies, on_cpu) > limit:
                 continue
             for c in range(cpus + 1):
                 for a in range(accelerators + 1):
-                    if a > 0:
-                        earlier = best[sub, c, a - 1]
-                        seconds = earlier + on_accelerator if latency else max(earlier, on_accelerator)
+                    for copies in range(1, min(a, most_copies) + 1):
+                        earlier = best[sub, c, a - copies]
+                        seconds = earlier + on_accelerator if latency else max(earlier, on_accelerator / copies)
                         if seconds < best[k, c, a]:
                             best[k, c, a] = seconds
-                            before[k, c, a] = sub, c, a - 1
+                            before[k, c, a] = sub, c, a - copies
                     if c > 0:
                         earlier_cpus = c if latency else c - 1
                         earlier = best[sub, earlier_cpus, a]

@@ -1,0 +1,1 @@
+"""Pipelines: stages of a network on devices, through which micro-batches run one behind the other."""
