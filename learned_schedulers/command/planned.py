@@ -37,8 +37,8 @@ def planned(
         check_fits(problem, source.names, source.groups)
         with tqdm(total=1, bar_format="{desc} {elapsed}", leave=False, disable=None) as bar:
 
-            def progress(done: int, seconds: float) -> None:
-                bar.set_description_str(f"local search: {done:,} schedules, {summary.milliseconds(seconds)}")
+            def progress(spent: int, seconds: float) -> None:
+                bar.set_description_str(f"local search: {spent:,} schedules, {summary.milliseconds(seconds)}")
 
             results = trials(problem, seed, source.groups, moves, by, progress)
         check_fits(problem, source.names, source.groups, results)

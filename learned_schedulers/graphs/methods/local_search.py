@@ -51,15 +51,15 @@ class LocalSearch:
 
     def propose(self, problem: Problem, rng: np.random.Generator, budget: Budget) -> Proposals:
         began = time.perf_counter()
-        seen = self._target.mean if self._target else problem
+        visible = self._target.mean if self._target else problem
         points: list[tuple[int, float, float]] = []  # moves, the least makespan, and seconds of the clock
 
         def note(moves: int, least: float) -> None:
             points.append((moves, least, time.perf_counter() - began))
 
-        starts = [by_critical_path(seen), _by_heft(seen)]
-        note(1, float(makespans(seen, *(part[None] for part in starts[0]))[0]))
-        ends = searched(seen, starts, budget.evaluations, rng, self._settings, progress=note)[: budget.proposals]
+        starts = [by_critical_path(visible), _by_heft(visible)]
+        note(1, float(makespans(visible, *(part[None] for part in starts[0]))[0]))
+        ends = searched(visible, starts, budget.evaluations, rng, self._settings, progress=note)[: budget.proposals]
         evaluations, best, seconds = (np.array(part) for part in zip(*points, strict=True))
         stats = {"evaluations": evaluations, "best": best, "seconds": seconds}
         return Proposals(np.stack([end.order for end in ends]), np.stack([end.placement for end in ends]), stats=stats)
@@ -93,15 +93,17 @@ def searched(
         return Schedule(seconds, order, placement)
 
     first = max(1, min(settings.starts, moves * 3 // 4 // (settings.per_operation * max(len(problem), 1))))
-    of_first, of_last = moves * 3 // 4 // first, moves // 4 // _AT_ONCE
-    begins, ends, done = [starts[number % len(starts)] for number in range(first)], list[Schedule](), 0
+    of_first = moves * 3 // 4 // first
+    last = min(_AT_ONCE, first)
+    of_last = (moves - first * of_first) // last
+    begins, ends, spent = [starts[number % len(starts)] for number in range(first)], list[Schedule](), 0
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
-        for hot, of_each in (([settings.warm, settings.hot] * first, of_first), ([settings.warm] * _AT_ONCE, of_last)):
+        for hot, of_each in (([settings.warm, settings.hot] * first, of_first), ([settings.warm] * last, of_last)):
             for end in threads.map(walked, begins, hot, repeat(of_each), rng.spawn(len(begins))):
                 ends.append(end)
-                done += of_each
-                progress(done, min(end.seconds for end in ends))
-            begins = [(end.order, end.placement) for end in sorted(ends, key=lambda end: end.seconds)[:_AT_ONCE]]
+                spent += of_each
+                progress(spent, min(end.seconds for end in ends))
+            begins = [(end.order, end.placement) for end in sorted(ends, key=lambda end: end.seconds)[:last]]
     return sorted(ends, key=lambda end: end.seconds)
 
 
@@ -113,9 +115,9 @@ def _loads(problem: Problem, order: np.ndarray, placement: np.ndarray) -> tuple[
     if not problem.limited:
         return problem.weights, np.full(problem.devices, np.inf)
     weights, results = (np.bincount(placement, part, problem.devices) for part in (problem.weights, problem.sizes))
-    held = peaks(problem, order, placement)
-    fullest = int((held / problem.memories).argmax())
-    share = max(held[fullest] - weights[fullest], 0.0) / max(results[fullest], 1.0)
+    in_use = peaks(problem, order, placement)
+    fullest = int((in_use / problem.memories).argmax())
+    share = max(in_use[fullest] - weights[fullest], 0.0) / max(results[fullest], 1.0)
     return problem.weights + share * problem.sizes, np.maximum(problem.memories - weights - share * results, 0.0)
 
 

@@ -43,9 +43,11 @@ NETWORKS = {"gflownet": "the GFlowNet", "go": "GO"}
 _EVALUATIONS, _PER_OPERATION = 2000, 20  # most schedules that GO simulates, and of a small graph
 _PROPOSALS = 1000  # of randomised list scheduling
 _DRAWN = 10_000_000  # most operations of all its proposals: large graphs get fewer proposals, to save memory
-_VISITED = 4_000_000_000  # operations and edges, were each simulated in each move: five seconds of two cores
+_VISITED = 3_000_000_000  # operations and edges, were each simulated in each move: five seconds of two cores
 _SETTLED = 1 + 1e-9  # over the lower bound: nothing is left to gain
 _LEAST_MOVES, _MOST_MOVES = 1000, 8_000_000
+_BINDING = 0.5  # of a device's memory, from which on more is looked for where devices are full
+_TIMES = 3  # that this is done, each time from the best so far
 _CHECKED = 20  # best proposals of a method whose memory is checked
 
 
@@ -107,7 +109,10 @@ def trials(
     trial = _best("local_search", problem, orders, placements, groups, "")
     if trial.seconds > start.seconds:  # only what does not fit the memory is better
         trial = replace(start, method="local_search")
-    if schedules[0].seconds < trial.seconds and problem.limited:  # it looks at weights alone, and left the room
+    assert trial.order is not None and trial.placement is not None
+    filled = float((peaks(problem, trial.order, trial.placement) / problem.memories).max(initial=0.0))
+    binding = filled > _BINDING or schedules[0].seconds < trial.seconds  # walks end where devices are full
+    for _ in range(_TIMES if binding else 0):
         assert trial.placement is not None
         if within := hastened(problem, trial.placement, trial.seconds, rng, groups, moves):
             trial = Trial("local_search", *within)

@@ -17,7 +17,7 @@ from learned_schedulers.graphs.problems.problem import Problem, Transfers
 from tests.graphs.devices import oracle
 from tests.graphs.problems import drawn
 
-SETTINGS = LocalSearch(method="local_search", starts=3, least_moves=100)
+SETTINGS = LocalSearch(method="local_search", starts=3, per_operation=10)
 
 
 def ends(problem: Problem, seed: int = 0, moves: int = 2000, groups: np.ndarray | None = None) -> list[Schedule]:
