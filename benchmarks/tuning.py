@@ -4,7 +4,7 @@ tuning_programs.yaml names the programs, Debian's sources with a benchmark of th
 the search was developed, and the others were listed before any of them was tuned. Each is built in a tree for each way:
 by GCC and by clang with the project's own options, by both with functions and loops at aligned places, by clang with a
 profile of the benchmark (PGO), by GCC and laid out by BOLT with such a profile, by `tune` with the project's compiler,
-GCC, and by `tune` upon PGO. Then each runs beside GCC's, at the same time on one processor. A second call, at another
+GCC, and by `tune` upon PGO. Then each runs in pairs with GCC's. A second call, at another
 hour, adds its runs to the first one's; `--publish` writes the experiment `tuning` from all of them, and from what was
 published of other programs: delete reports/published/tuning if the search has changed.
 
@@ -68,7 +68,7 @@ _COMPARED = [
     *product(("clang", "better_compiler", "pgo", "bolt", *_TUNED), ("gcc",)),
     *product(_TUNED, ("clang", "better_compiler", "pgo", "bolt")),
 ]
-_ROUNDS = 10
+_ROUNDS, _PROBES = 10, 5
 _CORES = len(os.sched_getaffinity(0))
 _SEEDS = (1, 2, 3)
 # Tables of runs, published beside the results so that programs measured on different days make one experiment.
@@ -191,13 +191,24 @@ def _shell(line: str, folder: Path) -> str:
 
 
 def _measure(place: Path, ways: list[str], program: Program, rounds: int) -> None:
-    """Add runs of all ways, each with one of GCC's build at the same time on one processor, to the program's table."""
+    """Add runs of all ways, each in a pair with one of GCC's build, to the program's table.
+
+    Both run at the same time on one processor, or one after the other where that is steadier: some benchmarks print the
+    rate of their fastest loop, which a neighbour disturbs, or not.
+    """
     bench = Benchmark(program["bench"], place, program.get("rate"), "by_time" in program)
+
+    def times(pair: tuple[str, ...], at_once: bool) -> list[float]:
+        groups = [pair] if at_once else [(way,) for way in pair]
+        return [run.time for group in groups for run in bench.together(list(map(_in_tree, group)))]
+
+    probes = {at_once: [times(("gcc", "gcc_aligned"), at_once) for _ in range(_PROBES)] for at_once in (True, False)}
+    at_once = min(probes, key=lambda each: float(np.diff(np.log(probes[each])).std()))
     runs, began = [], time.strftime("%Y-%m-%dT%H:%M")
     for number, way in product(range(rounds), (each for each in ways if each != "gcc")):
         pair = ("gcc", way)[:: 1 if number % 2 else -1]
-        times = {each: run.time for each, run in zip(pair, bench.together(list(map(_in_tree, pair))), strict=True)}
-        runs.append({"process": began, "round": number, "way": way, "time": times[way], "time_of_gcc": times["gcc"]})
+        by_way = dict(zip(pair, times(pair, at_once), strict=True))
+        runs.append({"process": began, "round": number, "way": way, "time": by_way[way], "time_of_gcc": by_way["gcc"]})
     table = place / "runs.csv"
     earlier = [pd.read_csv(table)] if table.exists() else []
     pd.concat([*earlier, pd.DataFrame(runs)]).to_csv(table, index=False)
@@ -355,24 +366,14 @@ def _publish(folder: Path, programs: Mapping[str, Program], minutes: float) -> N
     for metric in ("rank_correlation", "candidates_per_minute"):
         if len(of_judge):
             values = of_judge[metric]
-            rows.append(
-                row(
-                    tuned, Quantity(metric, unit="1"), *values.agg(["min", "min", "max"]), len(values), over="functions"
-                )
-            )
+            numbers = values.agg(["min", "min", "max"])
+            rows.append(row(tuned, Quantity(metric, unit="1"), *numbers, len(values), over="functions"))
     for way in ("unlearned", "random"):
         if len(frames["learning"]):
             by_way = frames["learning"].pivot_table(index=["program", "seed"], columns="way", values="ratio")
             numbers = ratio(by_way[way], by_way["learned"])
-            rows.append(
-                row(
-                    tuned | {"method": "learned"},
-                    Quantity("time", "ratio", way),
-                    *numbers,
-                    len(by_way),
-                    over="searches",
-                )
-            )
+            learned = tuned | {"method": "learned"}
+            rows.append(row(learned, Quantity("time", "ratio", way), *numbers, len(by_way), over="searches"))
     for line in rows:
         name_of_row = f"{line['method']} {line['metric']} over {line['baseline']}, {line['set']}"
         print(f"{name_of_row}: {line['value']:.3f} [{line['low']:.3f}, {line['high']:.3f}]")

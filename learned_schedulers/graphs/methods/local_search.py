@@ -1,9 +1,9 @@
 """Local search from many starts: short walks first, and then longer ones from the best of them.
 
-One walk ends in a local optimum, and longer ones end in the same: from the same start, ten times as many moves change
-little. So three quarters of the moves are shared by many short walks (rules/walking.py), which begin with the schedules
-of several heuristics in turn, and hot; the rest goes on from the two best ones, less hot. Numbers were chosen on
-development graphs: `python -m benchmarks.graph_search`.
+One walk ends in a local optimum, and ten times as many moves from the same start change little. So three quarters of
+the moves are shared by many short walks (rules/walking.py), which begin with the schedules of several heuristics in
+turn, now warm, now hot; the rest goes on from the two best ones. Temperatures and numbers were chosen by
+`python -m benchmarks.graph_search`, on development graphs.
 """
 
 from __future__ import annotations

@@ -96,9 +96,7 @@ def trials(
     if settled := _settled(problem, results):
         return [*results, replace(settled, method="local_search")]
     start = min(results, key=lambda trial: trial.seconds)
-    if moves is None:
-        visited = len(problem) + len(problem.children.targets)
-        moves = max(_LEAST_MOVES, min(_MOST_MOVES, _VISITED // max(visited, 1)))
+    moves = default_moves(problem) if moves is None else moves
     if start.order is None or start.placement is None or not moves:
         return results
     rng = np.random.default_rng([seed, len(METHODS[by])])
@@ -117,6 +115,12 @@ def trials(
         if within := hastened(problem, trial.placement, trial.seconds, rng, groups, moves):
             trial = Trial("local_search", *within)
     return [*results, trial]
+
+
+def default_moves(problem: Problem) -> int:
+    """How many schedules local search tries where nobody says it."""
+    visited = len(problem) + len(problem.children.targets)
+    return max(_LEAST_MOVES, min(_MOST_MOVES, _VISITED // max(visited, 1)))
 
 
 def trial_of(
