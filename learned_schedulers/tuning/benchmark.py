@@ -133,7 +133,7 @@ def rates(text: str) -> list[float]:
     """The rates in what a benchmark printed: numbers before a unit of rate in a line, or in its column below."""
     printed: list[float] = []
     columns: list[tuple[int, int]] = []
-    for line in text.expandtabs().splitlines():
+    for line in map(_shown, text.replace("\r\n", "\n").expandtabs().split("\n")):
         units = [*_RATE.finditer(line)]
         numbers = [(match.span(), float(match[0])) for match in _NUMBER.finditer(line)]
         numbers += [(match.span(1), float(match[1])) for match in _GLUED.finditer(line)]
@@ -156,6 +156,14 @@ def rates(text: str) -> list[float]:
             if not line.strip():
                 columns = []
     return [rate for rate in printed if rate > 0]
+
+
+def _shown(line: str) -> str:
+    """What a terminal shows of a line: what comes after a carriage return overwrites what is there."""
+    shown = ""
+    for part in line.split("\r"):
+        shown = part + shown[len(part) :]
+    return shown
 
 
 def ratio(first: Sequence[float], second: Sequence[float]) -> tuple[float, float, float]:

@@ -33,6 +33,8 @@ BENCH_SLOPE = """Hash:
         ("ops per second: 17", [17]),
         ("ecdsa_verify: min 27.1us / avg 27.4us / max 28.0us", []),
         ("3 tests in 2 s, 5 bytes", []),
+        ("10.5 MB/s\r11 MB/s \r\n20 MB/s\r\n", [11, 20]),
+        ("|-text : 99 -> 32 (x3.0), 110.1 MB/s\r--text : 99 -> 32 (x3.0), 110.1 MB/s, 96.3 MB/s\r5#\n", [110.1, 96.3]),
     ],
 )
 def test_rates_have_units(text: str, numbers: list[float]) -> None:
