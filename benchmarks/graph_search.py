@@ -2,8 +2,8 @@
 
 Development graphs, by which its settings were chosen: the frozen set `development_real`, and random graphs of five
 families with transfers of ten mean run times; with `--judge`, the frozen sets `unseen_real` and `unseen_small`. Four
-devices, PCIe and NVLink. `--moves` is how many times the command's default number of moves are made: .2, 1 and 8 take
-about 1, 5 and 40 seconds of two cores. A line of FOLDER/searches.csv is a search of one seed, with its seconds; a call
+devices, PCIe and NVLink. `--moves` is how many times the command's default number of moves are made: 1 takes
+three to seven seconds of two cores. A line of FOLDER/searches.csv is a search of one seed, with its seconds; a call
 goes on where the last one was stopped. The best known schedule of a graph is the best of all lines, so long searches
 come first, and `--show` prints how far above it the others are.
 """
