@@ -156,8 +156,8 @@ def _simulate(
 ) -> float:
     """Makespan of a schedule, as of devices/simulator.py; infinite as soon as it must be above `limit`.
 
-    The slots before `first` are as in `before`; fills `times` from there on, whose row `free[first]` is given. The start
-    of an operation is written here as there: as a function that both call, walks took two to three times as long.
+    The slots before `first` are as in `before`; fills `times` from there on, whose row `free[first]` is given. The
+    start of an operation is written here as there: by a function that both call, walks took two to three times as long.
     """
     offsets, parents, delays = graph.parent_offsets, graph.parents, graph.delays
     makespan = times.free[first].max()
