@@ -103,7 +103,8 @@ class Gflownet(ToldSettings):
     title: ClassVar = "GFlowNet"
 
     model: str = "gflownet"  # the trained policy, of this experiment or of its `networks`
-    sigma: AboveZero = 0.005  # temperature: a lower one gives shorter and more similar schedules
+    # Temperature: a lower one gives shorter and more similar schedules; none: the lowest one of its training.
+    sigma: AboveZero | None = 0.005
     sigma_unit: SigmaUnit = "speedup"
     most_operations: Positive = 2000  # of a graph that it takes: its arrays have operations^2 entries
 
@@ -183,11 +184,14 @@ class OneDevice(MethodSettings):
     draws: ClassVar = False
 
 
-class Ppo(ToldSettings):
+class Ppo(Gflownet):
+    """Of a policy that learned by proximal policy optimisation: the peer of Zhang et al. 2023. It is asked alike."""
+
+    file: ClassVar = "gflownet"
     title: ClassVar = "PPO"
 
-    model: str = "ppo"  # the trained policy, of the experiment or of the one that it names
-    most_operations: Positive = 2000  # of a graph that it takes: its arrays have operations^2 entries
+    model: str = "ppo"
+    sigma: AboveZero | None = None
 
 
 class RandomisedHeft(ToldSettings, NoisySettings):

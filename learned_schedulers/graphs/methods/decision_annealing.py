@@ -41,10 +41,10 @@ class DecisionAnnealing:
         evaluated = completion(current)
         best, loss = evaluated, float(losses(completion, evaluated)[0])
         least, costs = loss, [float(evaluated.costs[0])]
-        placement, spent = self._placement(problem, rng)
+        placements, spent = self._placements(problem, rng)
         costs += [np.inf] * spent
-        if len(placement):
-            begun = Decisions(placement.astype(np.int8), np.full((1, n), PLAIN, np.int8))
+        for placement in placements[: max(budget.evaluations - len(costs), 0)]:
+            begun = Decisions(placement[None].astype(np.int8), np.full((1, n), PLAIN, np.int8))
             evaluated = completion(begun)
             costs.append(float(evaluated.costs[0]))
             if (begun_loss := float(losses(completion, evaluated)[0])) < loss:
@@ -67,12 +67,12 @@ class DecisionAnnealing:
                 best, least = evaluated, changed_loss
         return of_search(best, np.array(costs), began)
 
-    def _placement(self, problem: Problem, rng: np.random.Generator) -> tuple[np.ndarray, int]:
-        """The best placement of the method that it starts from, (0 or 1, n), and that method's evaluations."""
+    def _placements(self, problem: Problem, rng: np.random.Generator) -> tuple[np.ndarray, int]:
+        """The placements of the method that it starts from, (proposals, n), and that method's evaluations."""
         if self._start is None or self._settings.start is None:
             return np.empty((0, len(problem)), np.int32), 0
         budget = Budget.of(self._settings.start)
-        return self._start.propose(problem, rng, budget).placements[:1], budget.evaluations
+        return self._start.propose(problem, rng, budget).placements, budget.evaluations
 
 
 make = DecisionAnnealing

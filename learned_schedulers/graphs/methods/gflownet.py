@@ -14,7 +14,6 @@ import numpy as np
 
 from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.method_settings import Gflownet as Settings
-from learned_schedulers.graphs.method_settings import Ppo
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.methods.rules.proposing import proposed
 from learned_schedulers.graphs.methods.rules.sampling import sampled
@@ -25,7 +24,7 @@ from learned_schedulers.graphs.problems.problem import Problem
 
 
 class GFlowNet:
-    def __init__(self, settings: Settings | Ppo, weights: Path, target: Target | None = None) -> None:
+    def __init__(self, settings: Settings, weights: Path, target: Target | None = None) -> None:
         self._settings, self._target = settings, target
         self._policy = load(weights)
 
@@ -40,9 +39,10 @@ class GFlowNet:
 
     def _sigma(self, problem: Problem) -> float:
         """In units of the speedup."""
-        if isinstance(self._settings, Ppo):  # the lowest one of its training
+        settings = self._settings
+        if settings.sigma is None:
             return temperature(problem, self._policy.settings.least_sigma, self._policy.settings.sigma_unit)
-        return temperature(problem, self._settings.sigma, self._settings.sigma_unit)
+        return temperature(problem, settings.sigma, settings.sigma_unit)
 
 
 make = GFlowNet

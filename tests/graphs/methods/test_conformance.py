@@ -42,6 +42,7 @@ VARIANTS: dict[str, MethodSettings] = {  # every method with each of its kinds o
     "randomised_search": entry("graph", "randomised_search", evaluations=1200),
     "gflownet": entry("graph", "gflownet"),
     "gflownet, drawn": entry("graph", "gflownet", told="drawn", strengths=3, sigma_unit="mean_run_time", sigma=0.1),
+    "ppo": entry("graph", "ppo"),
     "ppo, drawn": entry("graph", "ppo", told="drawn", strengths=3),
     "randomised_heft": entry("graph", "randomised_heft"),
     "randomised_heft, drawn": entry("graph", "randomised_heft", told="drawn", strengths=3),
