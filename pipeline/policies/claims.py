@@ -8,6 +8,11 @@ from pipeline.lab.claims import Claim, Row, row_of
 
 _SAVED = 1 - 0.89 / 1.73  # the paper's table 3, on `bandwidth`: list scheduling and GFlowNet
 _MORE_DIVERSE = 0.920 - 0.695  # its table 2: GFlowNet and PPO
+# Where its baselines behave as in its table 3: the targets, and what its GFlowNet saves there over list scheduling.
+_TEST_BED = {
+    "bandwidth": ("blocking_bandwidth_1.893", _SAVED, "on slow links"),
+    "latency": ("blocking_latency_0.599", 1 - 1.43 / 1.95, "where every transfer takes as long"),
+}
 _TARGETS = ("proxy", "noisy", "bandwidth", "latency")
 _LISTS = {"list": "list_scheduling", "randomised_list": "randomised_list"}
 _ASKED = {"list": "list scheduling", "randomised_list": "randomised list scheduling", "brkga": "BRKGA", "ppo": "PPO"}
@@ -64,14 +69,19 @@ def claims() -> Iterator[Claim]:
     row = ratio("brkga", "list_scheduling", target="bandwidth", **sizes)
     question = "Does BRKGA save time over list scheduling on slow links, as in the paper?"  # 1.55 against .89
     yield Claim("brkga_paper_sizes_gain_over_list_bandwidth", "> 0", row, "gain").as_question(question, "brief")
-    flat = row_of("gflownet_paper_sizes", set="development", metric="curve_change")
-    for method, name, network in (
-        ("gflownet", "", "GFlowNet"),
-        ("robust", "_robust", "GFlowNet, told drawn links"),
-        ("ppo", "_ppo", "PPO"),
+    yield from _test_bed()
+    networks = {"gflownet": "GFlowNet", "robust": "GFlowNet, told drawn links", "ppo": "PPO"}
+    more = networks | {"ppo_robust": "PPO, told drawn links"}
+    for experiment, prefix, trained in (
+        ("gflownet_paper_sizes", "gflownet_curve_flat", networks),
+        ("gflownet_test_bed", "gflownet_test_bed_curve_flat", more),
     ):
-        claim = Claim(f"gflownet_curve_flat{name}", "<= 0.005", flat | {"method": method})
-        yield claim.as_question(f"{network}: what did the last doubling of its training's steps change?", "hundredths")
+        for method, network in trained.items():
+            flat = row_of(experiment, set="development", metric="curve_change", method=method)
+            claim = Claim(prefix + ("" if method == "gflownet" else f"_{method}"), "<= 0.005", flat)
+            yield claim.as_question(
+                f"{network}: what did the last doubling of its training's steps change?", "hundredths"
+            )
     for target in ("bandwidth", "latency"):
         row = ratio("gflownet_on_target", "heft", target=target)
         question = f"Told the target, does it save time over HEFT on `{target}`?"
@@ -117,3 +127,32 @@ def claims() -> Iterator[Claim]:
     del speed["lengths"]
     question = "How many times as fast is the compiled environment as one graph after the other?"
     yield Claim("environment_speedup", ">= 100", speed).as_question(question, "count")
+
+
+def _test_bed() -> Iterator[Claim]:
+    """Where the paper's baselines behave as in the paper: do its GFlowNet and ours, and what is it worth to be told?"""
+    place = row_of("gflownet_test_bed", set="test_bed", comparison="ratio", metric="makespan", judge="simulator")
+    pairs = (  # addition to the name, method, peer, decoder, question
+        ("brkga_over_list", "brkga_listed", "list_scheduling_idle", "best",
+         "Does BRKGA save time over list scheduling"),
+        ("over_brkga", "gflownet", "brkga_listed", "best", "Told none: does a GFlowNet save time over BRKGA"),
+        ("over_ppo", "gflownet", "ppo", "best", "Both told none: does a GFlowNet save time over PPO"),
+        ("told_over_ppo_told", "gflownet_drawn", "ppo_drawn", "spread", "Both told drawn links: the same"),
+        ("told_over_told_none", "gflownet_drawn", "gflownet", "spread", "Does a GFlowNet save time by being told"),
+        ("told_over_heft_told", "gflownet_drawn", "randomised_heft_drawn", "spread",
+         "Both told drawn links: does a GFlowNet save time over randomised HEFT"),
+    )  # fmt: skip
+    for short, (target, papers, where) in _TEST_BED.items():
+        row = place | {"target": target, "decoder": "best", "method": "gflownet", "baseline": "list_scheduling_idle"}
+        name = f"gflownet_test_bed_over_list_{short}_as_in_paper"
+        question = f"Told none: does it save as much time over list scheduling {where} as in the paper?"
+        yield Claim(name, f">= {papers:.2g}", row, "gain").as_question(question, "brief", f"{papers:.0%}")
+        for pair, method, peer, decoder, question in pairs:
+            row = place | {"target": target, "decoder": decoder, "method": method, "baseline": peer}
+            name = f"gflownet_test_bed_{pair}_{short}"
+            yield Claim(name, "> 0", row, "gain").as_question(f"{question} {where}?", "brief")
+    row = place | {"target": "proxy", "decoder": "best", "method": "gflownet", "baseline": "ppo"}
+    diverse = Claim(
+        "gflownet_test_bed_diversity_over_ppo", "> 0", row | {"comparison": "difference", "metric": "diversity"}
+    )
+    yield diverse.as_question("Are its schedules more different than PPO's?", "more")

@@ -31,7 +31,7 @@ def figures(evidence: Evidence) -> dict[str, Drawing]:
     strengths = strengths[strengths["metric"] == "strength"]
     frozen = dict(zip(strengths["part"].astype(str), strengths["value"].astype(float), strict=True))
     exact = evidence.of("exact_flow")
-    trained = {name: evidence.table("policy_trainings", name) for name in (_SIZES, *_TRAINED)}
+    trained = {name: evidence.table("policy_trainings", name) for name in (_SIZES, "gflownet_test_bed", *_TRAINED)}
     charts = {
         f"policies_gantt_{name}_{k}": (pictures.gantt, bars)
         for name in _TRAINED

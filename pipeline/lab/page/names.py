@@ -51,9 +51,12 @@ METRICS = {  # headings
 
 @cache
 def _titles() -> dict[str, str]:
-    """Method -> its name for people: that of the class of its settings."""
+    """Method -> its name for people: that of the class of its settings.
+
+    Those of fusion are called by their files, because graphs have methods of the same names.
+    """
     return {
-        settings.file or method: settings.title
+        (settings.file or method) if module is fusion_settings else method: settings.title
         for module in (block_settings, graph_settings, fusion_settings, project_settings)
         for method, settings in module.CLASSES.items()
         if settings.title
