@@ -109,3 +109,12 @@ def test_every_command_that_a_document_names_starts_something() -> None:
         ]
     )
     assert published and all(re.search(rf"\b{name}\b", rules) for name in published - {"longest_paths", "ties"})
+
+
+def test_the_container_has_what_the_two_commands_would_install() -> None:
+    makefile, container = ((ROOT / name).read_text() for name in ("Makefile", "Containerfile"))
+    named = re.findall(r"call APT,([^)]+)\)", makefile) + re.findall(r"apt-get install -y ([^`]+)`", README)
+    before_a_release = {"openssh-server", "slurm-wlm", "munge"}
+    needed = {package for names in named for package in names.split()} - before_a_release
+    assert {"llvm-19", "git", "python3-venv"} <= needed <= {*container.split()}
+    assert container.index("USER researcher") < container.index("make install")
