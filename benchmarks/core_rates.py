@@ -1,8 +1,8 @@
 """Rates of a core of this machine, measured when they are needed: a second of torch's own operations.
 
-Operations of five classes run in turns, each after all others, so that none finds the caches as it left them: matrix
-products, convolutions, functions such as exp, windows such as pooling, and sums of two tensors, whose bytes bind them.
-An operation's seconds follow as on any device: a start, and its FLOPs or its bytes (read/roofline.py).
+Operations of six classes run in turns, each after all others, so that none finds the caches as it left them: matrix
+products, convolutions, their gradients, functions such as exp, windows such as pooling, and sums of two tensors, whose
+bytes bind them. An operation's seconds follow as on any device: a start, and its FLOPs or its bytes (read/roofline.py).
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ import numpy as np
 from learned_schedulers.graphs.devices.settings import Device
 
 PRODUCTS, CONVOLUTIONS, FUNCTIONS, WINDOWS = "products", "convolutions", "functions", "windows"
+OF_GRADIENTS = "gradients of convolutions"
 CLASSES: dict[str, str] = {  # kinds of operations of torch and of ONNX -> their class; of the others bytes bind
     **dict.fromkeys(("mm", "addmm", "bmm", "baddbmm", "addbmm", "mv", "addmv", "dot", "_int_mm"), PRODUCTS),
     **dict.fromkeys(("linear", "einsum", "matmul", "scaled_dot_product_attention", "_trilinear"), PRODUCTS),
     **dict.fromkeys(("scaled_dot_product_attention_backward", "lstm", "gru", "rnn_tanh", "rnn_relu"), PRODUCTS),
     **dict.fromkeys(("lstm_backward", "gru_backward", "rnn_tanh_backward", "rnn_relu_backward"), PRODUCTS),
     **dict.fromkeys(("MatMul", "Gemm", "Einsum", "LSTM", "GRU", "RNN", "Attention", "MultiHeadAttention"), PRODUCTS),
-    **dict.fromkeys(("convolution", "convolution_backward", "Conv", "ConvTranspose", "DeformConv"), CONVOLUTIONS),
+    **dict.fromkeys(("convolution", "Conv", "ConvTranspose", "DeformConv"), CONVOLUTIONS),
+    "convolution_backward": OF_GRADIENTS,
     **dict.fromkeys(("gelu", "gelu_backward", "silu", "silu_backward", "sigmoid", "sigmoid_backward"), FUNCTIONS),
     **dict.fromkeys(("tanh", "tanh_backward", "exp", "log", "erf", "sin", "cos", "pow", "mish", "softplus"), FUNCTIONS),
     **dict.fromkeys(("_softmax", "_log_softmax", "_safe_softmax", "_softmax_backward_data", "elu"), FUNCTIONS),
@@ -69,7 +71,7 @@ class Core(NamedTuple):
     def _rate(self, kind: str, of_type: str) -> float:
         group = CLASSES.get(kind, PRODUCTS if of_type else "")
         rate = self.flops_per_second.get(group, self.device.flops_per_second)
-        if group in (PRODUCTS, CONVOLUTIONS):
+        if group in (PRODUCTS, CONVOLUTIONS, OF_GRADIENTS):
             rate *= self.products.get(of_type, self.products["float32"]) / self.products["float32"]
         return rate
 
@@ -117,6 +119,10 @@ def _measured(types: Sequence[str], threads: int) -> Core:
     work: dict[str, Callable[[], Any]] = {
         PRODUCTS: lambda: torch.mm(*factors),
         CONVOLUTIONS: lambda: functional.conv2d(image, weights, padding=1),
+        OF_GRADIENTS: partial(
+            torch.ops.aten.convolution_backward,
+            *(image, image, weights, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1, [True, True, False]),
+        ),
         FUNCTIONS: lambda: functional.gelu(image),
         WINDOWS: lambda: functional.max_pool2d(image, 3, 1, 1),
         "sum": lambda: torch.add(large, other),
@@ -139,6 +145,7 @@ def _measured(types: Sequence[str], threads: int) -> Core:
     flops = {
         PRODUCTS: 2.0 * factors[0].numel() * factors[1].shape[1],
         CONVOLUTIONS: 2.0 * image.numel() * weights[0].numel(),
+        OF_GRADIENTS: 4.0 * image.numel() * weights[0].numel(),
         FUNCTIONS: float(image.numel()),
         WINDOWS: 9.0 * image.numel(),
     }

@@ -26,7 +26,12 @@ _PASSED = {
     "importlib",
 }  # packages that an error comes through before the method's
 GROUP = "learned_schedulers.methods"
-_FUNCTIONS: dict[str, Kind] = {"propose": "graph", "solve": "block", "fuse": "fusion"}  # what a method of a kind offers
+_FUNCTIONS: dict[str, Kind] = {  # what a method of a kind offers
+    "propose": "graph",
+    "solve": "block",
+    "fuse": "fusion",
+    "schedule": "project",
+}
 
 
 @cache
@@ -124,7 +129,7 @@ def kind_of(method: type) -> Kind:
     if len(kinds) != 1:
         raise ValueError(
             f"{method.__module__}:{method.__qualname__} offers {len(kinds)} of the functions propose (graphs), solve "
-            "(blocks) and fuse (fusion); a method has exactly one of them"
+            "(blocks), fuse (fusion) and schedule (projects); a method has exactly one of them"
         )
     return kinds[0]
 

@@ -111,6 +111,17 @@ def test_lines_on_splits_and_instances(tmp_path: Path, monkeypatch: pytest.Monke
     assert (tmp_path / "split.json").exists()
 
 
+@pytest.mark.slow
+def test_lines_on_a_method_for_projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", PAGES["own_method.md"], re.DOTALL)
+    (tmp_path / "in_turn.py").write_text(code)
+    job_shop = drawn_projects.job_shop(np.random.default_rng(0), 4, 3)
+    (tmp_path / "jobs.txt").write_text(drawn_projects.job_shop_text(job_shop))
+    (lines,) = shell("own_method.md")
+    output = printed(lines, tmp_path, monkeypatch)
+    assert "all checks passed" in output and output.count(f" {job_shop.durations.sum()} ") == 2
+
+
 def test_every_link_and_anchor_of_the_site_leads_somewhere(tmp_path: Path) -> None:
     texts = {path: path.read_text() for path in site.build(tmp_path)}
     names = {str(path.relative_to(tmp_path)) for path in texts}

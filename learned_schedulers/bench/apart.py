@@ -12,12 +12,23 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
 from threading import Lock
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, overload
 
 from learned_schedulers.bench.confinement import MEMORY, close_memory
-from learned_schedulers.bench.tasks import LENGTHS, Answer, Fault, Introduction, Received, Task
+from learned_schedulers.bench.tasks import (
+    LENGTHS,
+    Answer,
+    Content,
+    Fault,
+    Introduction,
+    ProjectTask,
+    Received,
+    Task,
+    nothing_more,
+)
 from learned_schedulers.files import printable
 from learned_schedulers.graphs.methods import Proposals
+from learned_schedulers.projects.methods import Schedules
 
 MODULE = "learned_schedulers.bench"
 _START = 300.0  # seconds until a process has imported its method
@@ -64,23 +75,27 @@ class Apart:
         except Fault as fault:
             raise ValueError(f"{self._command[3]}: {fault}") from fault
 
-    def prepared(self, task: Task) -> Callable[[], Proposals]:
+    @overload
+    def prepared(self, task: Task) -> Callable[[], Proposals]: ...
+    @overload
+    def prepared(self, task: ProjectTask) -> Callable[[], Schedules]: ...
+    def prepared(self, task: Task | ProjectTask) -> Callable[[], Proposals | Schedules]:
         """The call of the method, whose process has read the task. Raises Fault: what it raised, or how it ended."""
         number = os.urandom(8).hex()  # so that nothing is answered before it was asked
-        self._ask(task.message(number), Received(0, len(task.problem)), number)
-        return lambda: self._ask(b"".ljust(LENGTHS, b"\0"), Received(task.budget.proposals, len(task.problem)), number)
+        self._ask(task.message(number), nothing_more(), number)
+        return lambda: self._ask(b"".ljust(LENGTHS, b"\0"), task.received(), number)
 
-    def _ask(self, request: bytes, received: Received, number: str) -> Proposals:
+    def _ask(self, request: bytes, received: Received[Content], number: str) -> Content:
         with self._busy:
             if self._process is None:
                 self._start()
-            answer, proposals = self._exchange(request, received, self._seconds)
+            answer, content = self._exchange(request, received, self._seconds)
             if answer.number != number:
                 self._end()
                 raise Fault(_FORGED)
         if answer.fault:
             raise Fault(printable(answer.fault))
-        return proposals
+        return content
 
     def _start(self) -> Introduction:
         close_memory()
@@ -96,13 +111,13 @@ class Apart:
             start_new_session=True,  # so that an interrupt is of this process alone
         )
         self._printable = _PRINTED
-        answer, _ = self._exchange(b"", Received(0, 0), _START)
+        answer, _ = self._exchange(b"", nothing_more(), _START)
         if answer.introduction is None:
             self._end()
             raise ValueError(printable(answer.fault))
         return answer.introduction.model_copy(update={"name": self._command[3]})
 
-    def _exchange(self, request: bytes, received: Received, seconds: float) -> tuple[Answer, Proposals]:
+    def _exchange(self, request: bytes, received: Received[Content], seconds: float) -> tuple[Answer, Content]:
         """Send the request, and receive an answer. The process is ended if it gives none in time."""
         assert self._process and self._process.stdin and self._process.stdout and self._process.stderr
         pipes = self._process.stdin, self._process.stdout, self._process.stderr

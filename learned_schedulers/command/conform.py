@@ -12,16 +12,18 @@ import typer
 
 from learned_schedulers import outside_methods
 from learned_schedulers.bench.apart import Allowance, Apart
-from learned_schedulers.bench.tasks import Task
+from learned_schedulers.bench.tasks import ProjectTask, Task
 from learned_schedulers.command.explained import explained
 from learned_schedulers.command.settings import settings_of
+from learned_schedulers.conformance import graphs, projects
 from learned_schedulers.conformance.failures import Failure, failures_of
-from learned_schedulers.conformance.graphs import CHECKS, Candidate
 from learned_schedulers.graphs.devices.targets import Target
 from learned_schedulers.graphs.methods import Budget, Proposals
 from learned_schedulers.graphs.problems.problem import Problem
+from learned_schedulers.projects.methods import Budget as ProjectBudget
 
 _BUDGET = Budget(proposals=150, evaluations=150)  # on each graph
+_OF_PROJECTS = ProjectBudget(schedules=150, seconds=1.0)
 _SHOWN = 5  # failures of a check
 
 
@@ -39,11 +41,12 @@ def main(
     ] = None,
     seconds: Annotated[float, typer.Option(min=0.1, help="Time that one call may take.")] = 120.0,
 ) -> None:
-    """Check your methods for computation graphs: is what they give valid, and does a seed decide it?
+    """Check your methods for computation graphs, projects and job-shops: valid answers, decided by a seed?
 
     Schedules are valid on empty, deep, wide and drawn graphs, budgets are kept, the same seed gives the same
     proposals, nothing is better than the optimum of small graphs (by brute force), the anytime curve is true if there
-    is one, and memory is kept or refused. A method works in a process of its own, as in `compare`: without the network,
+    is one, and memory is kept or refused. Of a method for projects, a class with the function schedule, also bounds are
+    checked. A method works in a process of its own, as in `compare`: without the network,
     without other processes, with 8 GB and this time for each call; what it does against that is reported. It is given
     what its settings name in `needs`, which may be `target` alone.
 
@@ -104,6 +107,13 @@ def _names(text: str) -> list[str]:
 def _outcomes(process: Apart) -> Iterator[tuple[str, list[Failure]]]:
     """Each check of the method in a process, with what it finds wrong."""
     method = process.introduction
+    if method.kind == "project":
+        of_projects = projects.Candidate(
+            lambda project, rng, budget: process.prepared(ProjectTask(project, rng, budget))(), _OF_PROJECTS
+        )
+        for name, check in projects.CHECKS.items():
+            yield name, list(failures_of(check, of_projects))
+        return
 
     class Asked(NamedTuple):
         target: Target
@@ -112,6 +122,6 @@ def _outcomes(process: Apart) -> Iterator[tuple[str, list[Failure]]]:
             draws = self.target.draws if method.sees == "target" else ()
             return process.prepared(Task(problem, draws, rng, budget))()
 
-    candidate = Candidate(method, lambda _, target: Asked(target), _BUDGET)
-    for name, check in CHECKS.items():
-        yield name, list(failures_of(check, candidate))
+    candidate = graphs.Candidate(method, lambda _, target: Asked(target), _BUDGET)
+    for name, of_graphs in graphs.CHECKS.items():
+        yield name, list(failures_of(of_graphs, candidate))

@@ -38,6 +38,10 @@ def planned(
         with tqdm(total=1, bar_format="{desc} {elapsed}", leave=False, disable=None) as bar:
 
             def progress(spent: int, seconds: float) -> None:
+                if not spent:
+                    bar.clear()
+                    first = f"first answer: {summary.milliseconds(seconds)}"
+                    print(f"{first}; local search looks for a better one", flush=True)
                 bar.set_description_str(f"local search: {spent:,} schedules, {summary.milliseconds(seconds)}")
 
             results = trials(problem, seed, source.groups, moves, by, progress)

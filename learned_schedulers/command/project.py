@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
@@ -13,9 +16,10 @@ import typer
 from tqdm import tqdm
 
 from learned_schedulers.command.kernels import announce
-from learned_schedulers.files import replacing
-from learned_schedulers.method_settings import entry
-from learned_schedulers.projects import methods
+from learned_schedulers.files import content, replacing
+from learned_schedulers.method_settings import class_of, entry
+from learned_schedulers.projects import judge, methods
+from learned_schedulers.projects.methods import Schedules
 from learned_schedulers.projects.models import SHIPPED
 from learned_schedulers.projects.problem import Project
 from learned_schedulers.projects.read.best_known import BestKnown, read_best_known
@@ -28,6 +32,8 @@ _METHODS: dict[By, str] = {
     "cp_sat": "cp_sat",
     "policy": "job_shop_policy",
 }  # files of projects/methods
+_LARGEST = 2**28  # bytes of a file of starts
+_LATEST = 2**62  # start of an activity
 _COLUMNS = ("activities", "resources", "makespan", "bound", "known", "gap")
 
 
@@ -45,7 +51,9 @@ class _Answer(NamedTuple):
 def main(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE...", help="PSPLIB's projects (.sm), and job-shops in the standard text."),
+        typer.Argument(
+            metavar="FILE...", help="PSPLIB's projects (.sm), Patterson's (.rcp), and job-shops in the standard text."
+        ),
     ],
     by: Annotated[
         By,
@@ -54,6 +62,14 @@ def main(
             "priorities; cp_sat: OR-Tools' solver, which also proves; policy: a trained network, of job-shops alone."
         ),
     ] = "rule",
+    method: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PACKAGE:CLASS",
+            help="Your method instead, whose code is RUN, in a process of its own without the network; imports search "
+            "the current folder, too. docs/own_method.md",
+        ),
+    ] = None,
     best_known: Annotated[
         Path | None,
         typer.Option(
@@ -71,6 +87,13 @@ def main(
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of all random draws; the same seed gives the same schedules.")
     ] = 0,
+    starts: Annotated[
+        Path | None,
+        typer.Option(
+            help="Instead of a method: CSV file of starts that were computed elsewhere, in the form of --out; they are "
+            "judged."
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", help="CSV file to write: when each activity of each file starts."),
@@ -80,8 +103,8 @@ def main(
 
     A project has activities that need resources and precede each other (the RCPSP); a job-shop is a project of chains
     on machines. A line of the table is a file: its makespan, judged apart from the method; a lower bound, of cp_sat its
-    proven one; and how far the makespan is above the best one known. The form of a file is recognised by its content:
-    docs/instances.md. Nothing of a file is run.
+    proven one; and how far the makespan is above the best one known, at the end in the mean of all files. The form of a
+    file is recognised by its content: docs/instances.md. Nothing of a file is run.
 
     A file that cannot be read is named with the line and the reason, and the others go on; the exit code is then 1, as
     it is if a makespan is below a bound that --known calls proven.
@@ -98,48 +121,118 @@ def main(
     learned-schedulers project j301_1.sm
     learned-schedulers project taillard/*.txt --by randomised --known taillard/best_known.csv
     learned-schedulers project j60/*.sm --by cp_sat --seconds 5 --known j60/best_known.csv -o starts.csv
+    learned-schedulers project j60/*.sm --known j60/best_known.csv --starts mine.csv
+    learned-schedulers project j60/*.sm --known j60/best_known.csv --method mypackage:Method
     """
     if out is not None and any(out.resolve() == path.resolve() for path in (*files, best_known) if path is not None):
         raise ValueError(f"--out {out}: the starts would take the place of an instance; name another file")
     values = {} if best_known is None else read_best_known(best_known)
-    limits: dict[By, dict[str, float]] = {
-        "rule": {},
-        "randomised": {"schedules": schedules},
-        "cp_sat": {"seconds": seconds},
-        "policy": {"schedules": schedules},
-    }
-    settings = entry("project", _METHODS[by], **limits[by])
-    method = methods.make(settings, {"weights": SHIPPED})
     announce()
     width = max(len("instance"), *(len(path.name) for path in files))
     print(f"{'instance':{width}}" + "".join(f"  {name:>10}" for name in _COLUMNS) + "  status", flush=True)
     answers: list[_Answer] = []
     faults = 0
-    for path in tqdm(files, unit="file", leave=False, disable=None):
-        try:
-            answer = _answer(path, method, methods.Budget.of(settings), seed)
-            value = values.get(path.name) or values.get(path.stem)
-            tqdm.write(_line(answer, value, width))
-            sys.stdout.flush()
-            answers.append(answer)
-            if value is not None and value.lower is not None and answer.makespan < value.lower:
-                raise ValueError(f"{path}: {answer.makespan} is below {value.lower}, which {best_known} calls proven")
-        except ValueError as error:
-            faults += 1
-            tqdm.write(f"error: {error}", file=sys.stderr)
+    with _source(by, method, starts, methods.Budget(schedules, seconds), seed) as schedules_of:
+        for path in tqdm(files, unit="file", leave=False, disable=None):
+            try:
+                project = read_project(path)
+                if project.job_shop is None and (jobs := _jobs(project)):
+                    tqdm.write(f"{path}: {jobs} jobs have {len(project)} steps, not all of them as many as machines")
+                answer, value = _answer(path, project, schedules_of(path, project)), _known(values, path)
+                tqdm.write(_line(answer, value, width))
+                sys.stdout.flush()
+                answers.append(answer)
+                if value is not None and value.lower is not None and answer.makespan < value.lower:
+                    raise ValueError(
+                        f"{path}: {answer.makespan} is below {value.lower}, which {best_known} calls proven"
+                    )
+            except ValueError as error:
+                faults += 1
+                tqdm.write(f"error: {error}", file=sys.stderr)
+    gaps = [value.gap(each.makespan) for each in answers if (value := _known(values, each.path)) is not None]
+    if gaps:
+        print(f"mean gap of {len(gaps)} files: {np.mean(gaps):.1%}")
     if out is not None:
         _write(out, answers)
     if faults:
         raise typer.Exit(1)
 
 
-def _answer(path: Path, method: methods.Method, budget: methods.Budget, seed: int) -> _Answer:
-    """The best schedule of a file. Raises ValueError if it cannot be read, or the method does not support it."""
-    project = read_project(path)
-    schedules = method.schedule(project, np.random.default_rng(seed), budget)
+@contextmanager
+def _source(
+    by: By, method: str | None, starts: Path | None, budget: methods.Budget, seed: int
+) -> Iterator[Callable[[Path, Project], Schedules]]:
+    """What gives the schedules of a file: a file of starts, a user's method, or one of ours."""
+    if starts is not None:
+        by_file = _read_starts(starts)
+        yield lambda path, project: _elsewhere(path, project, by_file)
+        return
+    if method is not None:
+        from learned_schedulers.bench.apart import Allowance, Apart
+        from learned_schedulers.bench.tasks import Fault, ProjectTask
+
+        with Apart(method, {}, Allowance()) as process:
+            if process.introduction.kind != "project":
+                raise ValueError(f"--method {method}: it is for graphs, which `learned-schedulers compare` takes")
+
+            def of_theirs(path: Path, project: Project) -> Schedules:
+                try:
+                    return process.prepared(ProjectTask(project, np.random.default_rng(seed), budget))()
+                except Fault as fault:
+                    raise ValueError(f"{path}: {fault}") from fault
+
+            yield of_theirs
+        return
+    knows = class_of("project", _METHODS[by]).model_fields
+    limits = {name: value for name, value in asdict(budget).items() if name in knows}
+    settings = entry("project", _METHODS[by], **limits)
+    of_ours = methods.make(settings, {"weights": SHIPPED})
+    yield lambda path, project: of_ours.schedule(project, np.random.default_rng(seed), methods.Budget.of(settings))
+
+
+def _known(values: Mapping[str, BestKnown], path: Path) -> BestKnown | None:
+    return values.get(path.name) or values.get(path.stem)
+
+
+def _jobs(project: Project) -> int:
+    """How many chains on machines a project consists of; 0 if it does not."""
+    chained = (np.bincount(project.targets, minlength=1) <= 1).all() and (np.diff(project.offsets) <= 1).all()
+    machines = (project.capacities == 1).all() and (project.demands.sum(1) == 1).all()
+    return len(project) - len(project.targets) if chained and machines else 0
+
+
+def _read_starts(path: Path) -> dict[str, dict[int, int]]:
+    """Of each instance: the start of each activity by its number. Raises ValueError that names file and line."""
+    rows = csv.DictReader(io.StringIO(content(path, _LARGEST).decode("utf-8-sig", "replace"), newline=""))
+    if not {"instance", "number", "start"} <= {*(rows.fieldnames or ())}:
+        raise ValueError(f"{path}: the columns are {rows.fieldnames}; give instance, number and start, as --out does")
+    starts: dict[str, dict[int, int]] = {}
+    try:
+        for row in rows:
+            number, start = int(row["number"] or ""), int(row["start"] or "")
+            if abs(start) > _LATEST or starts.setdefault(row["instance"], {}).setdefault(number, start) != start:
+                raise ValueError(f"activity {number} starts at {start}, and at another time above, or too late")
+    except (ValueError, csv.Error) as error:
+        raise ValueError(f"{path}, line {rows.line_num}: {error}; give each activity one start") from error
+    return starts
+
+
+def _elsewhere(path: Path, project: Project, by_file: Mapping[str, Mapping[int, int]]) -> Schedules:
+    """The schedule of a file that was computed elsewhere. Raises ValueError if activities have no start."""
+    starts = by_file.get(path.name, {})
+    if sorted(starts) != list(range(len(project))):
+        raise ValueError(f"{path}: {len(starts)} starts of {len(project)} activities; give each one, from 0 on")
+    return Schedules(np.array([[starts[number] for number in range(len(project))]], np.int64))
+
+
+def _answer(path: Path, project: Project, schedules: Schedules) -> _Answer:
+    """The best schedule of a file, judged. Raises ValueError if there is none."""
     if schedules.status == methods.UNSUPPORTED:
         raise ValueError(f"{path}: {schedules.message}; choose another method with --by")
-    starts, makespan = methods.best(project, schedules)
+    try:
+        starts, makespan = methods.best(project, schedules)
+    except judge.Violation as error:
+        raise ValueError(f"{path}: this is no schedule: {error}") from error
     bound = max(project.bound, schedules.bound)
     return _Answer(path, project, starts, makespan, bound, "optimal" if makespan == bound else schedules.status)
 

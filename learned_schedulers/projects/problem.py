@@ -8,7 +8,8 @@ case in which each job is a chain of activities, and each needs one machine, a r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -173,21 +174,30 @@ class Project:
 
 def project_of(job_shop: JobShop) -> Project:
     """A job-shop as a project: each job is a chain, each machine a resource of capacity 1."""
-    jobs, steps = job_shop.machines.shape
-    n = jobs * steps
+    return replace(chains(job_shop.machines, job_shop.durations, job_shop.machines.shape[1]), job_shop=job_shop)
+
+
+def chains(machines: Sequence[np.ndarray], durations: Sequence[np.ndarray], count: int) -> Project:
+    """Jobs whose steps follow each other, each on one of `count` machines, which a job may visit never or again.
+
+    machines, durations: of the steps of each job. Raises Invalid as `Project` does.
+    """
+    lengths = [len(row) for row in machines]
+    jobs = np.repeat(np.arange(len(lengths)), lengths)
+    n = len(jobs)
     activities = np.arange(n, dtype=np.int32)
-    continued = np.arange(n) % max(steps, 1) < steps - 1  # all steps of a job but the last
-    demands = np.zeros((n, steps), np.int64)
-    demands[activities, job_shop.machines.ravel()] = 1
+    continued = np.r_[jobs[1:] == jobs[:-1], np.zeros(min(n, 1), bool)]  # all steps of a job but the last
+    demands = np.zeros((n, count), np.int64)
+    if n:
+        demands[activities, np.concatenate(machines)] = 1
     return Project(
-        durations=job_shop.durations.ravel(),
+        durations=np.concatenate([np.zeros(0, np.int64), *durations]),
         offsets=np.r_[0, np.cumsum(continued)].astype(np.int32),
         targets=activities[continued] + np.int32(1),
         demands=demands,
-        capacities=np.ones(steps, np.int64),
-        names=tuple(f"job {job}, step {step}" for job in range(jobs) for step in range(steps)),
-        resources=tuple(f"machine {machine}" for machine in range(steps)),
-        job_shop=job_shop,
+        capacities=np.ones(count, np.int64),
+        names=tuple(f"job {job}, step {step}" for job, length in enumerate(lengths) for step in range(length)),
+        resources=tuple(f"machine {machine}" for machine in range(count)),
     )
 
 

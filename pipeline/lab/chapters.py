@@ -59,7 +59,13 @@ def stages() -> dict[str, str]:
 
 @cache
 def tables() -> dict[str, Table]:
-    """Every table by its name: those of the chapters, and those that several chapters share."""
-    declared = [shared_tables, *modules("tables")]
-    every = [table for module in declared for table in vars(module).values() if isinstance(table, Table)]
-    return {table.name: table for table in sorted(every, key=lambda table: table.name)}
+    """Every table by its name: those of the chapters, and those that several chapters share.
+
+    Raises ValueError for two tables of one name.
+    """
+    every: dict[str, Table] = {}
+    for module in (shared_tables, *modules("tables")):
+        for table in [each for each in vars(module).values() if isinstance(each, Table)]:
+            if every.setdefault(table.name, table) is not table:
+                raise ValueError(f"two tables are named {table.name}: rename that of {module.__name__}")
+    return dict(sorted(every.items()))

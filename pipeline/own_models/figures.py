@@ -1,4 +1,4 @@
-"""Figures of expected beside measured seconds: of models, and of kinds of operations."""
+"""Figures of expected beside measured seconds: of models, of kinds of operations, and of pipelines."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from learned_schedulers.figures import subplots
-from pipeline.lab.page.colours import BLUE, INK, VERMILION
+from pipeline.lab.page.colours import BLUE, INK, VERMILION, series
 from pipeline.lab.page.evidence import Evidence
-from pipeline.lab.page.plots import Drawing, downwards, drawings, point
+from pipeline.lab.page.names import in_order
+from pipeline.lab.page.plots import Drawing, downwards, drawings, key, legend, point
 
 _FACTOR = 2.0  # beyond which a kind of operations is an outlier
 
@@ -24,6 +25,7 @@ def figures(evidence: Evidence) -> dict[str, Drawing]:
     return drawings(
         own_models_totals=(_ratios, totals, 5.6, "Models, with the number of their operations"),
         own_models_times=(_ratios, kinds, 7.4, ""),
+        own_models_pipelines=(_pipelines, evidence.table("pipeline_times")),
     )
 
 
@@ -45,6 +47,25 @@ def _ratios(rows: pd.DataFrame, width: float, title: str) -> Figure:
         ax.set_xticks(ticks, [f"{tick:g}×" for tick in ticks])
         ax.xaxis.set_minor_locator(NullLocator())
         ax.set_xlabel("measured seconds over expected ones, on one core")
+    return figure
+
+
+def _pipelines(times: pd.DataFrame) -> Figure:
+    """Measured against expected seconds of each split, with quartiles; on the line both are equal."""
+    marks = series(in_order(times["network"], ()))
+    with subplots(5.6, 4.4) as (figure, axes):
+        ax = axes[0, 0]
+        for (network, step), rows in times.groupby(["network", "step"], sort=False):
+            filled = {} if step == "training" else {"markerfacecolor": "none"}
+            errors = [rows["measured"] - rows["low"], rows["high"] - rows["measured"]]
+            ax.errorbar(
+                rows["expected"], rows["measured"], errors, linestyle="", linewidth=0.8, **marks[network] | filled
+            )
+        ends = [times["expected"].min() / 1.2, times["expected"].max() * 1.2]
+        ax.plot(ends, ends, color=INK, linewidth=0.8)
+        ax.set(xscale="log", yscale="log", xlabel="expected seconds of a step", ylabel="measured seconds")
+        legend(figure, [key(name, linestyle="", **mark) for name, mark in marks.items()], 4)
+        ax.set_title("Filled: training; hollow: inference")
     return figure
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.core_rates import CONVOLUTIONS, FUNCTIONS, PRODUCTS, WINDOWS, Core, measured
+from benchmarks.core_rates import CONVOLUTIONS, FUNCTIONS, OF_GRADIENTS, PRODUCTS, WINDOWS, Core, measured
 
-RATES = {PRODUCTS: 8e10, CONVOLUTIONS: 1e11, FUNCTIONS: 1e9, WINDOWS: 4e8}
+RATES = {PRODUCTS: 8e10, CONVOLUTIONS: 1e11, OF_GRADIENTS: 6e10, FUNCTIONS: 1e9, WINDOWS: 4e8}
 CORE = Core(RATES, {"float32": 8e10, "bfloat16": 4e10}, 2e10, 5e-6, 16e9)
 
 
 def test_rates_by_class_and_type() -> None:
-    kinds = ("addmm", "convolution", "gelu", "MaxPool", "add", "mine_product", "mm", "Conv")
-    types = ("float32", "float32", "", "", "", "float32", "bfloat16", "bfloat16")
-    assert CORE.rates_of(kinds, types).tolist() == [8e10, 1e11, 1e9, 4e8, 1e11, 8e10, 4e10, 5e10]
+    kinds = ("addmm", "convolution", "gelu", "MaxPool", "add", "mine_product", "mm", "Conv", "convolution_backward")
+    types = ("float32", "float32", "", "", "", "float32", "bfloat16", "bfloat16", "float32")
+    assert CORE.rates_of(kinds, types).tolist() == [8e10, 1e11, 1e9, 4e8, 1e11, 8e10, 4e10, 5e10, 6e10]
     assert CORE.rates_of(("Gemm", "Relu"), ()).tolist() == [8e10, 1e11]
 
 

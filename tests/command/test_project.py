@@ -83,3 +83,117 @@ def test_the_same_seed_gives_the_same_starts(folder: Path) -> None:
     for out in outs:
         assert run(folder / "shop.txt", "--by", "randomised", "--seed", "3", "-o", out).exit_code == 0
     assert outs[0].read_bytes() == outs[1].read_bytes()
+
+
+def test_starts_of_others_are_judged(folder: Path) -> None:
+    files, out = [folder / "shop.txt", folder / "made.sm"], folder / "starts.csv"
+    made = run(*files, "-o", out)
+    judged = run(*files, "--starts", out)
+    assert judged.exit_code == 0, judged.output
+    makespans = [[line.split()[3] for line in result.stdout.splitlines()[1:]] for result in (made, judged)]
+    assert makespans[0] == makespans[1]
+    lines = out.read_text().splitlines()
+    for change, message in (
+        (lines[:-1], "made.sm: 8 starts of 9 activities; give each one, from 0 on"),
+        (
+            [*lines, lines[-1].rpartition(",")[0] + ",99"],
+            "starts.csv, line 23: activity 8 starts at 99, and at another",
+        ),
+        (
+            [lines[0], *(line.rpartition(",")[0] + ",0" for line in lines[1:])],
+            "shop.txt: this is no schedule: job 0, s",
+        ),
+        (["instance,start", *lines[1:]], "starts.csv: the columns are ['instance', 'start']; give instance, number"),
+        ([*lines[:-1], lines[-1].rpartition(",")[0] + "," + "9" * 30], "or too late"),
+    ):
+        out.write_text("\n".join(change) + "\n")
+        wrong = run(*files, "--starts", out)
+        assert wrong.exit_code == 1 and message in wrong.stderr, wrong.output
+
+
+def test_the_mean_gap_and_unequal_jobs_are_told(folder: Path) -> None:
+    (folder / "unequal.txt").write_text("2 2\n0 3 1 2 0 1\n1 4\n")
+    table = folder / "best_known.csv"
+    table.write_text("instance,best_known\nunequal,5\nshop,..1000\n")
+    result = run(folder / "unequal.txt", folder / "shop.txt", "--by", "cp_sat", "--known", table)
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert "2 jobs have 4 steps, not all of them as many as machines" in lines[1]
+    gaps = [float(line.split()[-2].rstrip("%")) for line in lines[2:4]]
+    assert lines[2].split()[3] == "7" and lines[-1].startswith("mean gap of 2 files: ")
+    assert float(lines[-1].split()[-1].rstrip("%")) == pytest.approx(np.mean(gaps), abs=0.1)
+
+
+METHODS = """
+import time
+import numpy as np
+from learned_schedulers.projects.methods import Schedules
+
+class InTurn:
+    def __init__(self, settings):
+        pass
+    def schedule(self, project, rng, budget):
+        starts = np.zeros((1, len(project)), np.int64)
+        order = project.order
+        starts[0, order] = np.r_[0, np.cumsum(project.durations[order])[:-1]]
+        return Schedules(starts)
+
+class AtOnce(InTurn):
+    def schedule(self, project, rng, budget):
+        return Schedules(np.zeros((1, len(project)), np.int64))
+
+class TooMany(InTurn):
+    def schedule(self, project, rng, budget):
+        return Schedules(np.repeat(super().schedule(project, rng, budget).starts, 100, 0))
+
+class Proves(InTurn):
+    def schedule(self, project, rng, budget):
+        return Schedules(super().schedule(project, rng, budget).starts, bound=10**6)
+
+class Late(InTurn):
+    def schedule(self, project, rng, budget):
+        return Schedules(super().schedule(project, rng, budget).starts + time.time_ns() % 1000)
+
+class Fails(InTurn):
+    def schedule(self, project, rng, budget):
+        raise ArithmeticError("nothing")
+"""
+
+
+@pytest.fixture
+def methods(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine_for_projects.py").write_text(METHODS)
+    return tmp_path
+
+
+def test_a_users_method_is_asked_apart_and_judged(methods: Path, folder: Path) -> None:
+    files = [folder / "shop.txt", folder / "made.sm"]
+    result = run(*files, "--method", "mine_for_projects:InTurn")
+    assert result.exit_code == 0, result.output
+    for path, line in zip(files, result.stdout.splitlines()[1:], strict=True):
+        assert line.split()[3] == str(read_project(path).durations.sum())
+    for name, message in (
+        ("AtOnce", "shop.txt: this is no schedule: job 0, step 1 starts at 0"),
+        ("Fails", "shop.txt: ArithmeticError: nothing"),
+        ("TooMany", "shop.txt: 100 schedules; budget.schedules allows 9"),
+    ):
+        wrong = run(*files, "--method", f"mine_for_projects:{name}", "--schedules", "9")
+        assert wrong.exit_code == 1 and message in wrong.stderr, wrong.output
+
+
+def test_methods_for_projects_are_checked(methods: Path) -> None:
+    def checked(name: str) -> Result:
+        return CliRunner().invoke(app, ["conform", f"mine_for_projects:{name}"])
+
+    good = checked("InTurn")
+    assert good.exit_code == 0 and good.stdout.count("passed") == 5, good.output
+    for name, message in (
+        ("AtOnce", "schedule 0: job 0, step 1 starts at 0, but job 0, step 0"),
+        ("Proves", "its bound 1000000 is above a schedule of"),
+        ("Late", "starts of a second call with the same seed differs"),
+        ("TooMany", "100 schedules; budget.schedules allows 2"),
+        ("Fails", "ArithmeticError: nothing"),
+    ):
+        wrong = checked(name)
+        assert wrong.exit_code == 1 and message in wrong.stdout, wrong.output

@@ -49,6 +49,54 @@ def test_a_job_shop_is_read_as_it_was_written(
     assert np.array_equal(again.machines, job_shop.machines) and np.array_equal(again.durations, job_shop.durations)
 
 
+@given(st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), min_size=1, max_size=6), min_size=1))
+def test_jobs_may_have_unequal_steps(
+    tmp_path_factory: pytest.TempPathFactory, jobs: list[list[tuple[int, int]]]
+) -> None:
+    text = "\n".join([f"{len(jobs)} 4", *(" ".join(f"{m} {d}" for m, d in job) for job in jobs)])
+    project = read_project(written(tmp_path_factory.mktemp("txt"), text))
+    steps = [(job, step, *pair) for job, row in enumerate(jobs) for step, pair in enumerate(row)]
+    assert project.names == tuple(f"job {job}, step {step}" for job, step, *_ in steps)
+    assert project.durations.tolist() == [duration for *_, duration in steps]
+    assert project.demands.argmax(1).tolist() == [machine for *_, machine, _ in steps]
+    assert (project.demands.sum(1) == 1).all() and project.capacities.tolist() == [1] * 4
+    after = [number + 1 for number, (job, step, *_) in enumerate(steps) if step + 1 < len(jobs[job])]
+    assert project.targets.tolist() == after and project.sources.tolist() == [target - 1 for target in after]
+    equal = all(sorted(machine for machine, _ in job) == [0, 1, 2, 3] for job in jobs)
+    assert (project.job_shop is not None) == equal
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 9), st.integers(0, 4), st.integers(1, 9))
+def test_pattersons_form_is_read_wherever_lines_end(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, n: int, resources: int, width: int
+) -> None:
+    project = drawn_projects.project(np.random.default_rng(seed), n, resources)
+    numbers = list(map(str, drawn_projects.patterson(project)[2:]))
+    lines = [f"{n} {resources}"] + [" ".join(numbers[k : k + width]) for k in range(0, len(numbers), width)]
+    again = read_project(written(tmp_path_factory.mktemp("rcp"), "\n".join(lines), "drawn.RCP"))
+    for name in ("durations", "offsets", "targets", "demands", "capacities"):
+        assert np.array_equal(getattr(again, name), getattr(project, name)), name
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("3 1", "0 1"), r"line 1: 0 activities and 1 resources; give 1 to"),
+        (("3 1", "4 1"), r"line 5: the file ends before activity 4 of 4"),
+        (("0 0 0", "0 0 0 7"), r"line 5: there is more behind the last of 3 activities"),
+        (("0 0 1 2", "0 0 4 2"), r"line 3: activity 1 has 4 successors; there are 3"),
+        (("0 0 1 2", "0 0 1 5"), r"line 3: activity 1 precedes 5; there are 1 to 3"),
+        (("4 1 1 3", "4 3 1 3"), r"line 4: activity 2 needs 3 units of resource 1"),
+        (("4 1 1 3", "4 x 1 3"), r"line 4: 'x' is no integer"),
+        (("0 0 0", "0 0 1 1"), r"is in or behind a cycle"),
+    ],
+)
+def test_a_fault_of_pattersons_form_has_its_line(tmp_path: Path, change: tuple[str, str], message: str) -> None:
+    text = "3 1\n2\n0 0 1 2\n4 1 1 3\n0 0 0\n"
+    with pytest.raises(Unreadable, match=message):
+        read_project(written(tmp_path, text.replace(*change), "made.rcp"))
+
+
 def test_comments_blank_lines_and_other_ends_of_lines_are_no_fault(tmp_path: Path) -> None:
     for number, text in enumerate((SHOP, SHOP.replace("\n", "\r\n"), "\ufeff" + SHOP.replace(" ", "\t"))):
         job_shop = read_project(written(tmp_path, text, f"{number}.txt")).job_shop
@@ -62,13 +110,13 @@ def test_comments_blank_lines_and_other_ends_of_lines_are_no_fault(tmp_path: Pat
         (("2 2", "1 2"), r"line 6: there is a line after the last of 1 jobs"),
         (("2 2", "1000000000 2"), r"line 3: 1000000000 jobs and 2 machines; give at least one"),
         (("2 2", "2 -2"), r"line 3: 2 jobs and -2 machines"),
-        (("2 2", "2 3"), r"line 4: job 0 has 4 integers, not 6; write a machine and a duration"),
+        (("0 3 1 2", "0 3 1"), r"line 4: job 0 has 3 integers, an odd number; write a machine and a duration"),
         (("0 3 1 2", "0 3 2 2"), r"line 4: job 0 has a machine that is not from 0 to 1; number the machines from 0 on"),
-        (("0 3 1 2", "0 3 0 2"), r"line 4: job 0 visits machine 0 more than once"),
+        (("1 2 0 4", "1 2 0 4 1 -1"), r"line 6: job 1, step 2: the duration -1 is not from 0"),
         (("0 3 1 2", "0 3 1 -2"), r"line 4: job 0, step 1: the duration -2 is not from 0"),
         (("0 3 1 2", "0 3 1 2.5"), r"line 4: '2.5' is no integer"),
         (("0 3 1 2", "0 3 1 " + "9" * 5000), r"line 4: '9{40}' is no integer"),
-        (("2 2", "two"), r"line 1: this is neither a file .sm of PSPLIB nor the standard text"),
+        (("2 2", "two"), r"line 1: this is no file .sm of PSPLIB, no .rcp, and not the standard text"),
     ],
 )
 def test_a_fault_of_a_job_shop_has_its_line(tmp_path: Path, change: tuple[str, str], message: str) -> None:
@@ -130,7 +178,7 @@ def test_a_fault_of_a_project_has_its_line(
 
 @pytest.mark.parametrize("text", ["", "\n \n", "hello\n", '{"nodes": []}', "PK\x03\x04\0\xff"])
 def test_what_has_no_form_is_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(Unreadable, match=r"the file is empty|this is neither"):
+    with pytest.raises(Unreadable, match=r"the file is empty|this is no file"):
         read_project(written(tmp_path, text))
 
 

@@ -37,6 +37,15 @@ def job_shop_text(job_shop: JobShop) -> str:
     return "\n".join(["{} {}".format(*job_shop.machines.shape), *lines]) + "\n"
 
 
+def patterson(project: Project) -> list[int]:
+    """The integers of a file .rcp."""
+    numbers = [*project.demands.shape, *project.capacities.tolist()]
+    for i, (duration, demands) in enumerate(zip(project.durations.tolist(), project.demands.tolist(), strict=True)):
+        targets = project.targets[project.offsets[i] : project.offsets[i + 1]] + 1
+        numbers += [duration, *demands, len(targets), *targets.tolist()]
+    return numbers
+
+
 def psplib_text(project: Project) -> str:
     """PSPLIB's form .sm, as its generator writes it."""
     n, resources = project.demands.shape

@@ -73,9 +73,9 @@ def trials(
     """Results of all methods. The last one is local search, or the network if `by` names one.
 
     groups: (n,), operations of the same group must share a device; moves: number of local search's moves, by default
-    for a few seconds; progress: of local search. The same seed gives the same schedules. Where a schedule takes no
-    longer than the lower bound, local search and GO have it without a search. Raises ValueError for a network where
-    devices or links differ.
+    for a few seconds; progress: of local search, with no moves before it. The same seed gives the same schedules. Where
+    a schedule takes no longer than the lower bound, local search and GO have it without a search. Raises ValueError for
+    a network where devices or links differ.
     """
     if by in NETWORKS and not problem.equal:
         raise ValueError(f"devices or links differ; {NETWORKS[by]} knows equal ones alone: leave out --by {by}")
@@ -99,6 +99,7 @@ def trials(
     moves = default_moves(problem) if moves is None else moves
     if start.order is None or start.placement is None or not moves:
         return results
+    progress(0, start.seconds)
     rng = np.random.default_rng([seed, len(METHODS[by])])
     by_time = sorted(results, key=lambda trial: trial.seconds)
     starts = [(each.order, each.placement) for each in by_time if each.order is not None and each.placement is not None]

@@ -156,7 +156,7 @@ def best_plans(task: Task, suits: Callable[[Plan], bool] = lambda plan: True) ->
     """
     best: dict[str, Plan] = {}
     for in_flight in (0, 1, task.problem.devices):
-        plans = [_plan(task, split, kind) for split in _splits(task, in_flight) for kind in _kinds(task, split)]
+        plans = [plan_of(task, split, kind) for split in _splits(task, in_flight) for kind in _kinds(task, split)]
         for plan in plans:
             if plan is not None and suits(plan):
                 best[plan.name] = min(best.get(plan.name, plan), plan, key=lambda each: each.rank)
@@ -206,7 +206,7 @@ def _kinds(task: Task, split: Split) -> tuple[Kind, ...]:
     return ("gpipe", "1f1b") if len(split.homes) > 1 else ("1f1b",)
 
 
-def _plan(task: Task, split: Split, kind: Kind) -> Plan | None:
+def plan_of(task: Task, split: Split, kind: Kind) -> Plan | None:
     """The plan of a split; None if its stages wait for each other."""
     stages = stages_of(task.source, task.problem, split.stage_of)
     if stages is None:
