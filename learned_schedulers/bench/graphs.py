@@ -47,7 +47,7 @@ ENTRIES: dict[str, dict[str, Any]] = {  # as in params.yaml and in plans/best.py
     "heft": {"method": "heft"},
     "one_device": {"method": "one_device"},
     "annealing_on_target": _ANNEALING,
-    "search_of_ten_seconds": _ANNEALING,
+    "search_of_ten_seconds": {"method": "local_search", "sees": "target"},
     "gflownet": {"method": "gflownet", "told": "target", "sigma": 0.01, "sigma_unit": "mean_run_time"},
     "go": {"method": "go", "model": "shipped"},
     "placed_list": {"method": "repaired", "of": {"method": "list_scheduling"}},

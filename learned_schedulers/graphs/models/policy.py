@@ -73,9 +73,6 @@ class Policy(nn.Module):
         self.preference = nn.Parameter(torch.tensor([preference, -preference, -preference]))
         self.value = Linear(hidden, 1)
         nn.init.zeros_(self.value.weight)
-        if settings.loss == "clipped":
-            self.flow = Linear(hidden, 2)
-            nn.init.zeros_(self.flow.weight)
 
     def read(self, graph: GraphView) -> Graph:
         """The vectors of a graph's operations."""
@@ -162,15 +159,6 @@ class Policy(nn.Module):
         """(S,): the return that PPO expects of each state."""
         out: torch.Tensor = self.value(context).squeeze(-1)
         return out
-
-    def log_flows(self, context: torch.Tensor, condition: torch.Tensor, following: torch.Tensor) -> torch.Tensor:
-        """(S,): the logarithm of the flow through each state. following: (S,) steps that follow.
-
-        A part grows with what is at stake, as rewards do, and one with the number of steps, as that of schedules does.
-        """
-        of_rewards, of_steps = self.flow(context).unbind(1)
-        flows: torch.Tensor = of_rewards * condition[:, 0].exp() + of_steps * following
-        return flows
 
 
 def make(settings: Settings) -> Policy:

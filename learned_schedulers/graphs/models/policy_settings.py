@@ -32,8 +32,6 @@ class Policy(Section):
     least_sigma: Sigma = 0.01  # drawn log-uniform between these two
     most_sigma: Sigma = 1.0
     sigma_unit: SigmaUnit = "speedup"
-    # Of a GFlowNet: the variance of estimates of log Z, as in the paper; or PPO's, which tells each step its own part.
-    loss: Literal["variance", "clipped"] = "variance"
     loss_weight: Literal["none", "sigma"] = "sigma"  # sigma: gradients have the same size for every sigma
     learning_rate: Annotated[float, Field(gt=0)] = 1e-3
     warmup: Positive = 50  # steps

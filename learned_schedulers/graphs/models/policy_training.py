@@ -106,7 +106,7 @@ def measure(policy: Policy, problems: Sequence[Problem]) -> dict[str, float]:
 
     Speedups are shares of the upper bound, and means over the first problems.
     """
-    settings = policy.settings.model_copy(update={"loss": "variance"})  # whatever it learns from
+    settings = policy.settings
     numbers = []
     for rank, problem in enumerate(problems[:_MEASURED]):
         rng = np.random.default_rng([_MEASURED_SEED, rank])
@@ -157,11 +157,6 @@ def _losses(
         return speedups, ppo_loss.losses(
             policy, drawn.view, rollouts, conditions, speedups, settings.entropy * remaining
         )
-
-    if settings.loss == "clipped":
-        most = float(problem.seconds.sum()) / problem.bound  # so that rewards are near 0, which flows can meet
-        log_rewards = ((speedups - most) / drawn.sigma).float()
-        return speedups, ppo_loss.soft_losses(policy, drawn.view, rollouts, conditions, log_rewards)
 
     def flow() -> Iterator[torch.Tensor]:
         logs = log_probabilities(policy, graph, rollouts, conditions)

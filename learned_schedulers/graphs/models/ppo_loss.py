@@ -38,47 +38,21 @@ def losses(
         current = log_probabilities(policy, policy.read(view), rollouts, condition)
         if old_forward is None:
             old_forward = current.forward.detach()
-            rewards = torch.zeros_like(old_forward)
-            rewards[-1] = (speedups - speedups.mean()).to(rewards.dtype)
-            advantages, returns = _advantages_and_returns(current.values.detach(), rewards)
+            advantages, returns = _advantages_and_returns(
+                current.values.detach(), (speedups - speedups.mean()).to(current.values.dtype)
+            )
         assert advantages is not None and returns is not None
+        ratio = (current.forward - old_forward).exp()
+        clipped = ratio.clamp(1 - _CLIP, 1 + _CLIP)
+        gain = torch.minimum(ratio * advantages, clipped * advantages).mean()
         error = (current.values - returns).square().mean()
-        gain = _clipped(current.forward, old_forward, advantages)
         yield _VALUE_WEIGHT * error - gain - entropy_weight * current.entropy.mean()
 
 
-def soft_losses(
-    policy: Policy, view: Any, rollouts: Trajectories, condition: torch.Tensor, log_rewards: torch.Tensor
-) -> Iterator[torch.Tensor]:
-    """The same for a GFlowNet, whose flow is the policy of highest log R + sum log P_B - sum log P_F in the mean.
-
-    So each step has the reward log P_B - log P_F, and values are logarithms of flows (Tiapkin et al. 2024, Deleu et al.
-    2024); P_B learns the likelihood of what is drawn (Gritsaev et al. 2024). log_rewards: (B,), of one graph and sigma.
-    """
-    old_forward, advantages, returns = None, None, None
-    unit = (-condition[:, 0]).exp()  # (B,) of what is at stake, in logarithms of rewards
-    for _ in range(PASSES):
-        current = log_probabilities(policy, policy.read(view), rollouts, condition)
-        if old_forward is None:
-            old_forward = current.forward.detach()
-            rewards = current.backward.detach() - old_forward
-            rewards[-1] += log_rewards.to(rewards.dtype)
-            advantages, returns = _advantages_and_returns(current.values.detach(), rewards)
-        assert advantages is not None and returns is not None
-        error = (unit * (current.values - returns)).square().mean()
-        gain = _clipped(current.forward, old_forward, advantages)
-        yield _VALUE_WEIGHT * error - gain - current.backward.mean()
-
-
-def _clipped(forward: torch.Tensor, old_forward: torch.Tensor, advantages: torch.Tensor) -> torch.Tensor:
-    ratio = (forward - old_forward).exp()
-    return torch.minimum(ratio * advantages, ratio.clamp(1 - _CLIP, 1 + _CLIP) * advantages).mean()
-
-
 def _advantages_and_returns(values: torch.Tensor, rewards: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Normalised advantages, and returns, (n, B) each; rewards: (n, B) of each step. Rewards are not discounted."""
-    following = torch.cat([values[1:], torch.zeros_like(values[:1])])
-    advantages = rewards + following - values
+    """Normalised advantages, and returns, (n, B) each; rewards: (B,), at the last step. Rewards are not discounted."""
+    following = torch.cat([values[1:], rewards[None]])
+    advantages = following - values
     for step in range(len(values) - 2, -1, -1):
         advantages[step] += _LAMBDA * advantages[step + 1]
     returns = advantages + values

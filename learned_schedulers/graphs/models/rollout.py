@@ -37,7 +37,7 @@ class LogProbabilities(NamedTuple):
     forward: torch.Tensor  # log P_F
     backward: torch.Tensor  # log P_B
     entropy: torch.Tensor  # of the choice of an operation, plus that of the choice of the chosen operation's device
-    values: torch.Tensor  # of the state before the step: the return that is expected of it, or the log of its flow
+    values: torch.Tensor  # the return that is expected of the state before the step
 
 
 def log_probabilities(
@@ -94,11 +94,7 @@ def _of_all(policy: Policy, graph: Graph, rollouts: Trajectories, condition: tor
     entropy = torch.zeros(steps, device=logs.device).index_add(0, rows, -logs * logs.exp())
     entropy = entropy - (devices.exp() * devices.masked_fill(devices.isinf(), 0.0)).sum(1)
     backward = _backward(policy, graph, rollouts, context[batch:], conditions[batch:])
-    if policy.settings.loss == "clipped":
-        following = torch.arange(n, 0, -1, dtype=context.dtype, device=context.device).repeat_interleave(batch)
-        values = policy.log_flows(context[:steps], conditions[:steps], following)
-    else:
-        values = policy.values(context[:steps])
+    values = policy.values(context[:steps])
     return LogProbabilities(*(part.view(n, batch) for part in (forward, backward, entropy, values)))
 
 
