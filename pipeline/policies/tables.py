@@ -36,7 +36,7 @@ SCHEDULE_PROBABILITIES = Table(
     ),
 )
 
-# One row per setting of the test bed: speedups of list scheduling and of BRKGA on each target (benchmarks/test_bed.py).
+# One row per setting of the test bed: speedups of list scheduling and of BRKGA on each target (frozen).
 TEST_BED = Table(
     "test_bed",
     pa.schema(
@@ -44,7 +44,7 @@ TEST_BED = Table(
             *((name, pa.string()) for name in ("ties", "decoder")),  # of list scheduling, and of BRKGA's keys
             ("population", pa.int64()),
             ("keeps", pa.string()),  # best: of all; last: of the last population
-            ("busy", pa.string()),  # what a transfer keeps busy: learned_schedulers/graphs/devices/queues.py
+            ("busy", pa.string()),  # during a transfer: none | sender | receiver | both | link, one of all devices
             ("each_child", pa.bool_()),
             ("sizes", pa.string()),  # what transfers of `bandwidth` are in proportion to
             *(

@@ -12,7 +12,7 @@ from typing import Self
 
 import numpy as np
 
-from learned_schedulers.graphs.devices.queues import queued_makespans
+from learned_schedulers.graphs.devices.blocking import blocking_makespans
 from learned_schedulers.graphs.devices.settings import Link
 from learned_schedulers.graphs.devices.simulator import makespans
 from learned_schedulers.graphs.problems.problem import Problem, Transfers
@@ -82,11 +82,11 @@ def latency(problem: Problem, delay: float) -> Target:
 
 @dataclass(frozen=True)
 class BlockingTarget(Target):
-    """Transfers during which sender and receiver compute nothing, as in the test bed of queues.py."""
+    """Transfers during which sender and receiver compute nothing, as in the test bed of blocking.py."""
 
     def seconds(self, orders: np.ndarray, placements: np.ndarray) -> np.ndarray:
         super().seconds(orders, placements)  # which refuses a schedule that is not valid
-        return np.mean([queued_makespans(draw, orders, placements, "both", False) for draw in self.draws], axis=0)
+        return np.mean([blocking_makespans(draw, orders, placements) for draw in self.draws], axis=0)
 
 
 def blocking_bandwidth(problem: Problem, slope: float) -> Target:
