@@ -83,7 +83,12 @@ class Apart:
         """The call of the method, whose process has read the task. Raises Fault: what it raised, or how it ended."""
         number = os.urandom(8).hex()  # so that nothing is answered before it was asked
         self._ask(task.message(number), nothing_more(), number)
-        return lambda: self._ask(b"".ljust(LENGTHS, b"\0"), task.received(), number)
+
+        def call() -> Proposals | Schedules:
+            received: Received[Any] = task.received()
+            return self._ask(b"".ljust(LENGTHS, b"\0"), received, number)
+
+        return call
 
     def _ask(self, request: bytes, received: Received[Content], number: str) -> Content:
         with self._busy:

@@ -174,7 +174,8 @@ class Project:
 
 def project_of(job_shop: JobShop) -> Project:
     """A job-shop as a project: each job is a chain, each machine a resource of capacity 1."""
-    return replace(chains(job_shop.machines, job_shop.durations, job_shop.machines.shape[1]), job_shop=job_shop)
+    jobs = chains(list(job_shop.machines), list(job_shop.durations), job_shop.machines.shape[1])
+    return replace(jobs, job_shop=job_shop)
 
 
 def chains(machines: Sequence[np.ndarray], durations: Sequence[np.ndarray], count: int) -> Project:

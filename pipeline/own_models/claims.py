@@ -87,10 +87,10 @@ def claims() -> Iterator[Claim]:
     ):
         row = row_of("pipelines", set="all", method="planned", target="this_machine", metric=metric)
         yield Claim(f"pipeline_time_{metric}", target, row).as_question(question, write)
-    for name, metric, seconds, target, question in (
+    for name, metric, within, target, question in (
         ("gap_10_seconds", "gap", "10", "<= 0.02", "Within ten seconds: how far above the best known schedules?"),
         ("gap_60_seconds", "gap", "60", "<= 0.02", "Within a minute?"),
         ("seed_spread", "spread", "10", "<= 0.01", "By how much do seeds differ, within ten seconds?"),
     ):
-        row = row_of("graph_search", set="unseen", method="local_search", metric=metric, lengths=seconds)
+        row = row_of("graph_search", set="unseen", method="local_search", metric=metric, lengths=within)
         yield Claim(f"graph_{name}", target, row).as_question(question, "hundredths")
