@@ -39,6 +39,7 @@ from learned_schedulers.graphs.devices.targets import transfers_over
 from learned_schedulers.graphs.plans.module_export import read_module
 from learned_schedulers.graphs.plans.pipelines.modules import first_operations
 from learned_schedulers.graphs.plans.pipelines.search import Split, Task, plan_of
+from learned_schedulers.graphs.plans.pipelines.stages import with_sums
 from learned_schedulers.graphs.plans.splits.units import units_of
 from learned_schedulers.graphs.read.roofline import problem_of
 from pipeline.lab.rows import Quantity, Row, results, row
@@ -162,7 +163,8 @@ def _expected(network: nn.Sequential, batch: Tensor, training: bool, core: Core,
     source = read_module(network, (batch,), training, "sum")
     rates = core.rates_of(source.graph.kinds, source.types)
     problem = problem_of(source.graph, 2, core.device, np.inf, rates, *source.in_memory)
-    task = Task(source, replace(problem, transfers=transfers_over(link)), np.inf, _MICRO_BATCHES)
+    problem = with_sums(source, replace(problem, transfers=transfers_over(link)), core.device, _MICRO_BATCHES)
+    task = Task(source, problem, np.inf, _MICRO_BATCHES)
     labels = units_of(task.workload(2)).labels
     _, firsts = np.unique(labels, return_index=True)
     seconds = {_ALONE: _MICRO_BATCHES * float(problem.seconds.sum())}

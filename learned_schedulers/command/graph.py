@@ -21,6 +21,7 @@ from learned_schedulers.graphs.devices.number_rates import rates_text
 from learned_schedulers.graphs.devices.settings import DEVICES, DeviceName, Link
 from learned_schedulers.graphs.plans.model_files import read_graph
 from learned_schedulers.graphs.plans.pipelines.search import Task
+from learned_schedulers.graphs.plans.pipelines.stages import with_sums
 from learned_schedulers.graphs.plans.sources import Source, on_devices
 from learned_schedulers.graphs.problems.problem import Problem
 
@@ -163,8 +164,8 @@ def main(
         each = listed if isinstance(listed, tuple) else (device,) * problem.devices
         if objective == "throughput":
             room = source.room(memory, DEVICES[each[0]].memory_bytes)
-            task = Task(source, problem, room, micro_batches)
-            pipelined.check(task, of_module.get("optimizer", "sgd"))
+            pipelined.check(problem, micro_batches, of_module.get("optimizer", "sgd"))
+            task = Task(source, with_sums(source, problem, DEVICES[each[0]], micro_batches), room, micro_batches)
             plan = pipelined.pipelined(model, task)
 
             def content(name: str, path: Path) -> tuple[bytes, str]:

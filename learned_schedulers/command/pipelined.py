@@ -10,16 +10,17 @@ from learned_schedulers.graphs.plans.pipelines import summary
 from learned_schedulers.graphs.plans.pipelines.search import Plan, Task, best_plans
 from learned_schedulers.graphs.plans.pipelines.simulator import timeline_of
 from learned_schedulers.graphs.plans.trace import trace
+from learned_schedulers.graphs.problems.problem import Problem
 
 
-def check(task: Task, optimizer: str) -> None:
+def check(problem: Problem, micro_batches: int, optimizer: str) -> None:
     """Raises ValueError for devices that differ, and for an optimiser that has no micro-batches."""
-    if not task.problem.equal:
+    if not problem.equal:
         raise ValueError(
             "--for throughput: devices or links differ, but stages are planned on equal ones; list one kind of device "
-            f"and one --link, as --devices {task.problem.devices} --device h100, or leave out --for throughput"
+            f"and one --link, as --devices {problem.devices} --device h100, or leave out --for throughput"
         )
-    if optimizer == "fused" and task.micro_batches > 1:
+    if optimizer == "fused" and micro_batches > 1:
         raise ValueError(
             "--optimizer fused: it takes a step with each gradient, but micro-batches add theirs up before the step; "
             "choose sgd, or --micro-batches 1"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from learned_schedulers.graphs.devices.settings import Device
 from learned_schedulers.graphs.devices.simulator import sent_weights
 from learned_schedulers.graphs.plans.sources import Source
 from learned_schedulers.graphs.problems.problem import Problem
@@ -49,6 +50,21 @@ class Stages:
             saved=np.where(chosen, self.inputs, self.saved),
             backward_peak=np.where(chosen, np.maximum(self.forward_peak, self.backward_peak), self.backward_peak),
         )
+
+
+def with_sums(source: Source, problem: Problem, device: Device, micro_batches: int) -> Problem:
+    """The problem, the source on equal devices of this kind, with the seconds in which gradients are added up.
+
+    Each micro-batch but the first adds every gradient to its sum, which reads both and writes the sum. Counted is the
+    mean over the micro-batches; profiled run times stay as they are.
+    """
+    if source.passes is None or micro_batches < 2 or len(source.graph.seconds):
+        return problem
+    parts = problem.parts
+    gradient = parts.lasting & source.passes.backward[parts.owners]
+    seconds = device.launch_seconds + 3 * parts.sizes[gradient] / device.bytes_per_second
+    added = np.bincount(parts.owners[gradient], seconds, len(problem)) * (micro_batches - 1) / micro_batches
+    return replace(problem, seconds=problem.seconds + added)
 
 
 def stages_of(source: Source, problem: Problem, stage_of: np.ndarray) -> Stages | None:

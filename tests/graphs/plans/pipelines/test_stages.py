@@ -10,10 +10,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from learned_schedulers.graphs.devices.settings import DEVICES
 from learned_schedulers.graphs.devices.simulator import peaks
 from learned_schedulers.graphs.plans.module_export import read_module
 from learned_schedulers.graphs.plans.pipelines.search import Task
-from learned_schedulers.graphs.plans.pipelines.stages import Stages, stages_of
+from learned_schedulers.graphs.plans.pipelines.stages import Stages, stages_of, with_sums
 from learned_schedulers.graphs.plans.sources import Source, on_devices
 from learned_schedulers.graphs.problems.problem import Problem
 
@@ -158,3 +159,14 @@ def test_stages_that_wait_for_each_other_are_refused() -> None:
     stage_of = np.zeros(len(problem), np.int32)
     stage_of[0] = 1
     assert stages_of(source, problem, stage_of) is None
+
+
+def test_each_micro_batch_but_the_first_adds_its_gradients_to_their_sums() -> None:
+    source, problem = network(True)
+    device = DEVICES["t4"]
+    added = with_sums(source, problem, device, 4).seconds - problem.seconds
+    each = [device.launch_seconds + 3 * weight.nbytes / device.bytes_per_second for weight in Net().parameters()]
+    assert added.sum() == pytest.approx(0.75 * sum(each)) and source.passes is not None
+    assert not added[~source.passes.backward].any()
+    assert with_sums(source, problem, device, 1) is problem
+    assert with_sums(*network(False), device, 4) is network(False)[1]
