@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from learned_schedulers.blocks.before_allocation.functions import functions
-from learned_schedulers.blocks.before_allocation.single_function import Parts, declared
+from learned_schedulers.blocks.before_allocation.single_function import Parts, declared, globals_of
 from learned_schedulers.tuning.dispatcher import IDENTIFIER, LINKAGE, NotDispatchable
 
 _VARIABLE = re.compile(rf"^(@{IDENTIFIER}) = ((?:[\w().]+ )*?)(global|constant) (?=.)", re.MULTILINE)
-_GLOBAL = re.compile(rf"@{IDENTIFIER}")
-_ADDRESS = re.compile(rf"(@{IDENTIFIER})(?![(\w.$\"-])")
+_ADDRESS = re.compile(rf"(@{IDENTIFIER})(?![(\w.$\"-])|\"[^\"]*\"")  # and texts, which may have @
 _LOCAL = re.compile(r"\b(?:internal|private) ")
 _ALIAS = re.compile(rf"^@{IDENTIFIER} = .*\b(?:alias|ifunc) .*", re.MULTILINE)
 _NUMBERED = re.compile(r"@\d+$")
@@ -51,7 +50,7 @@ def _is_own(words: str, kind: str) -> bool:
 
 def externals(text: str, function: str) -> list[str]:
     """What the program has to name for candidates of a module of `alone`, sorted; a function may call itself."""
-    named = {*_GLOBAL.findall(text)}
+    named = {*globals_of(text)}
     if text.count(f"{function}(") < 2:  # its own definition
         named.remove(function)
     return sorted(name for name in named if not name.startswith("@llvm."))
@@ -59,7 +58,7 @@ def externals(text: str, function: str) -> list[str]:
 
 def mentioned(text: str) -> set[str]:
     """The names with @ of all globals of a text."""
-    return {*_GLOBAL.findall(text)}
+    return {*globals_of(text)}
 
 
 def mentioned_by_function(text: str) -> dict[str, set[str]]:
@@ -70,7 +69,7 @@ def mentioned_by_function(text: str) -> dict[str, set[str]]:
 
 def addresses(text: str) -> set[str]:
     """The names with @ whose address a module uses, and of functions not merely to call them."""
-    return {*_ADDRESS.findall(text)}
+    return {*_ADDRESS.findall(text)} - {""}
 
 
 def is_local(head: str) -> bool:
@@ -108,9 +107,9 @@ def without(text: str, removed: Sequence[str]) -> Rest:
     Raises NotDispatchable if one is known by other names, or reaches what has none.
     """
     parts = Parts(text)
-    names = {name for function in removed for name in _GLOBAL.findall(parts.alone(function))}
+    names = {name for function in removed for name in globals_of(parts.alone(function))}
     for alias in _ALIAS.findall(text):
-        if also := {*_GLOBAL.findall(alias)[1:]} & {*removed}:
+        if also := {*globals_of(alias)[1:]} & {*removed}:
             raise NotDispatchable(f"{min(also)} has another name, too")
     local: list[str] = []
     lines: list[str] = []

@@ -15,6 +15,7 @@ from learned_schedulers.blocks.before_allocation.emitters import Emitters
 from learned_schedulers.blocks.before_allocation.functions import NotProven
 from learned_schedulers.blocks.before_allocation.single_function import movable
 from learned_schedulers.blocks.dag.sampling import random_ready
+from learned_schedulers.tuning import candidates
 from learned_schedulers.tuning.apply import tuned_object
 from learned_schedulers.tuning.hot_file import OPTIONS, Call, Choice, HotFile, neighbours
 from learned_schedulers.tuning.objects import NotSeparable, symbols
@@ -185,3 +186,10 @@ def test_neighbours_differ_in_one_word() -> None:
     assert "llvm default" in ways and "llvm default -O1" in ways and "llvm top-down -O3" in ways
     assert "llvm default -O3 -mtune=haswell" in ways and "llvm default -O3" not in ways
     assert len(neighbours("gcc")) == sum(map(len, OPTIONS["gcc"])) and neighbours("clang") == []
+
+
+def test_a_table_of_bytes_names_nothing() -> None:
+    table = '@bytes = internal unnamed_addr constant [6 x i8] c"@ABCD\\00"\n@seen = external global i32\n'
+    text = f"{table}define i32 @f() {{\n  %1 = load i32, ptr @seen\n  %2 = call i32 @g(ptr @bytes)\n  ret i32 %1\n}}\n"
+    assert candidates.externals(text, "@f") == ["@bytes", "@g", "@seen"]
+    assert candidates.addresses(text) == {"@bytes", "@seen"}

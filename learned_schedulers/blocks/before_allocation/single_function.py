@@ -19,7 +19,7 @@ from learned_schedulers.blocks.before_allocation.functions import Block, Functio
 from learned_schedulers.blocks.before_allocation.llvm import Emitter, LlvmError
 
 _IDENTIFIER = r'(?:"(?:[^"\\]|\\.)*"|[-\w$.]+)'
-_GLOBAL, _NODE = re.compile(rf"@{_IDENTIFIER}"), re.compile(r"!\d+")
+_GLOBAL, _NODE = re.compile(rf'@{_IDENTIFIER}|"(?:[^"\\]|\\.)*"'), re.compile(r"!\d+")  # and texts, which may have @
 _OPENS = re.compile(rf"^(?:define|declare) .*?(@{_IDENTIFIER})\(")
 _ASSIGNED = re.compile(rf"^(@{_IDENTIFIER}) = (.*)$")
 _METADATA = re.compile(r"^(!\d+) = ")
@@ -70,11 +70,11 @@ class Parts:
         texts = {name: _public(_plain(self._globals[name]))}
         waiting = [name]
         while waiting:
-            for reached in _GLOBAL.findall(texts[waiting.pop()]):
+            for reached in globals_of(texts[waiting.pop()]):
                 if reached not in texts and (text := self._globals.get(reached)):
                     whole = text if not text.startswith("define ") else declared(text)
                     if _ASSIGNED.match(text) and _INDIRECT.search(text):
-                        for target in _GLOBAL.findall(text)[1:]:  # LLVM wants its definition
+                        for target in globals_of(text)[1:]:  # LLVM wants its definition
                             if target not in texts and target in self._globals:
                                 texts[target] = _plain(self._globals[target])
                                 waiting.append(target)
@@ -104,6 +104,11 @@ class Parts:
                 nodes[node] = self._metadata[node]
                 waiting += _NODE.findall(nodes[node].partition(" = ")[2])
         return "\n".join(nodes.values())
+
+
+def globals_of(text: str) -> list[str]:
+    """The names with @ of the globals that a text names, each as often as it does; texts in it are no names."""
+    return [name for name in _GLOBAL.findall(text) if name[0] == "@"]
 
 
 def _plain(function: str) -> str:

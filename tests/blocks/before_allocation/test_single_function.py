@@ -9,7 +9,7 @@ import pytest
 from learned_schedulers.blocks.before_allocation import llvm
 from learned_schedulers.blocks.before_allocation.costs import counts
 from learned_schedulers.blocks.before_allocation.functions import Function, functions
-from learned_schedulers.blocks.before_allocation.single_function import Parts
+from learned_schedulers.blocks.before_allocation.single_function import Parts, globals_of
 from tests.blocks.before_allocation.code import HEADER
 
 ODD = (
@@ -135,3 +135,9 @@ def test_only_what_a_function_reaches_is_there() -> None:
     assert text.count("\ndeclare dso_local fastcc i64 @hidden(i64, ptr byval(%pair) align 8)") == 1
     assert "tbaa" in parts.alone("@hidden") and "omnipotent" in parts.alone("@hidden")
     assert "#dbg" not in parts.alone("@described")
+
+
+def test_texts_name_no_globals() -> None:
+    """A table of bytes may look like a name, as one of libdeflate does."""
+    text = '@"a b" = constant [3 x i8] c"@AB"\ndefine void @f() "x"="@no" {\n  call void asm "nop # @no \\22 @no", ""()'
+    assert globals_of(text) == ['@"a b"', "@f"]
