@@ -63,14 +63,14 @@ class Exact(NamedTuple):
 
 
 def main(
-    steps: Annotated[int, typer.Option(help="Of each training.")] = 6000,
+    steps: Annotated[int, typer.Option(help="Of each training.")] = 9000,
     seeds: Annotated[int, typer.Option(min=1, help="Trainings.")] = len(_SEEDS),
 ) -> None:
     """Train, compute, and publish."""
     torch.set_num_threads(1)
     problems = {name: _problem(name) for name in _EDGES}
-    settings = Settings(training=["small"], development="small", start="nothing", steps=steps, learning_rate=3e-3,
-                        least_sigma=0.003, most_sigma=1.0)  # fmt: skip
+    settings = Settings(training=["small"], development="small", start="nothing", steps=steps, learning_rate=5e-4,
+                        decay=1.0, loss_weight="none", least_sigma=0.003, most_sigma=1.0)  # fmt: skip
     values: dict[tuple[str, float, str], list[float]] = {}
     shown = []
     for seed in range(seeds):

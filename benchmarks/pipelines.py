@@ -268,19 +268,21 @@ def _rows(times: pd.DataFrame) -> list[Row]:
     rows, correlations, slower = [], [], 0
     place = {"experiment": "pipelines", "target": "this_machine", "method": "planned"}
     for (network, step), group in times.groupby(["network", "step"], sort=False):
-        here, of_step = place | {"set": str(network)}, {"judge": str(step)}
+        of_network, of_step = place | {"set": str(network)}, {"judge": str(step)}
         split, alone = group[group["place"] != _ALONE], group[group["place"] == _ALONE].iloc[0]
         correlations.append(float(spearmanr(split["expected"], split["measured"]).statistic))
-        rows.append(row(here, Quantity("rank_correlation", **of_step), correlations[-1], n=len(split), seed="all"))
+        rows.append(
+            row(of_network, Quantity("rank_correlation", **of_step), correlations[-1], n=len(split), seed="all")
+        )
         ratios = (split["expected"] / split["measured"]).quantile([0.5, 0, 1])
         quantity = Quantity("total_ratio", unit="ratio", **of_step)
-        rows.append(row(here, quantity, *ratios, len(split), "splits", seed="all"))
+        rows.append(row(of_network, quantity, *ratios, len(split), "splits", seed="all"))
         by_way = {way: split[split["ways"].str.contains(way)].iloc[0] for way in WAYS} | {"alone": alone}
         ours = by_way.pop("planned")
         for way, other in by_way.items():
             value, low, high = (ours[a] / other[b] for a, b in (("measured",) * 2, ("low", "high"), ("high", "low")))
             quantity = Quantity("time", "ratio", way, **of_step)
-            rows.append(row(here, quantity, value, low, high, len(split), "rounds", seed="all"))
+            rows.append(row(of_network, quantity, value, low, high, len(split), "rounds", seed="all"))
             slower += way != "alone" and low > 1
     whole, count = place | {"set": "all"}, len(correlations)
     numbers = np.median(correlations), min(correlations), max(correlations)

@@ -138,7 +138,7 @@ def main(
                 project = read_project(path)
                 if project.job_shop is None and (jobs := _jobs(project)):
                     tqdm.write(f"{path}: {jobs} jobs have {len(project)} steps, not all of them as many as machines")
-                answer, value = _answer(path, project, schedules_of(path, project)), _known(values, path)
+                answer, value = _answer(path, project, schedules_of(path, project)), _best_known_of(values, path)
                 tqdm.write(_line(answer, value, width))
                 sys.stdout.flush()
                 answers.append(answer)
@@ -149,7 +149,7 @@ def main(
             except ValueError as error:
                 faults += 1
                 tqdm.write(f"error: {error}", file=sys.stderr)
-    gaps = [value.gap(each.makespan) for each in answers if (value := _known(values, each.path)) is not None]
+    gaps = [value.gap(each.makespan) for each in answers if (value := _best_known_of(values, each.path)) is not None]
     if gaps:
         print(f"mean gap of {len(gaps)} files: {np.mean(gaps):.1%}")
     if out is not None:
@@ -190,7 +190,7 @@ def _source(
     yield lambda path, project: of_ours.schedule(project, np.random.default_rng(seed), methods.Budget.of(settings))
 
 
-def _known(values: Mapping[str, BestKnown], path: Path) -> BestKnown | None:
+def _best_known_of(values: Mapping[str, BestKnown], path: Path) -> BestKnown | None:
     return values.get(path.name) or values.get(path.stem)
 
 

@@ -87,10 +87,10 @@ def test_the_same_seed_gives_the_same_starts(folder: Path) -> None:
 
 def test_starts_of_others_are_judged(folder: Path) -> None:
     files, out = [folder / "shop.txt", folder / "made.sm"], folder / "starts.csv"
-    made = run(*files, "-o", out)
+    scheduled = run(*files, "-o", out)
     judged = run(*files, "--starts", out)
     assert judged.exit_code == 0, judged.output
-    makespans = [[line.split()[3] for line in result.stdout.splitlines()[1:]] for result in (made, judged)]
+    makespans = [[line.split()[3] for line in result.stdout.splitlines()[1:]] for result in (scheduled, judged)]
     assert makespans[0] == makespans[1]
     lines = out.read_text().splitlines()
     for change, message in (

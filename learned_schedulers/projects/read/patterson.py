@@ -31,11 +31,11 @@ def read_patterson(path: Path, lines: Sequence[Line]) -> Project:
         )
     numbers = [(line, number) for line in lines[1:] for number in line.integers()][::-1]
 
-    def integers(count: int, what: str) -> tuple[Line, list[int]]:
+    def integers(count: int, missing: str) -> tuple[Line, list[int]]:
         """The next ones, and the line of the first of them."""
         if len(numbers) < count:
             raise lines[-1].unreadable(
-                f"the file ends before {what}", "add the rest, or correct the numbers at its top"
+                f"the file ends before {missing}", "add the rest, or correct the numbers at its top"
             )
         first = numbers[-1][0] if numbers else lines[-1]
         return first, [numbers.pop()[1] for _ in range(count)]
