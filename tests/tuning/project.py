@@ -67,7 +67,7 @@ MAIN_C = """
 uint64_t mix(const uint64_t *, uint64_t), other(uint64_t), calls_of_mix(void);
 int main(void) {
     uint64_t words[3] = {1, 2, 3}, sum = 0;
-    for (int i = 0; i < 20000000; i++) { sum += mix(words, sum); if (i % 8 == 0) sum ^= other(sum); }
+    for (int i = 0; i < 8000000; i++) { sum += mix(words, sum); if (i % 8 == 0) sum ^= other(sum); }
     printf("%lx %lu\\n", sum, calls_of_mix());
 }
 """
