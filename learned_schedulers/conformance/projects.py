@@ -92,9 +92,10 @@ def schedules_are_valid(candidate: Candidate) -> Iterator[Failure]:
 
 
 def budgets_are_kept(candidate: Candidate) -> Iterator[Failure]:
-    """A smaller budget gives fewer schedules; the method's process refuses more."""
-    candidate.answer(_SQUARE, replace(candidate.budget, schedules=_FEW))
-    yield from ()
+    """A smaller budget gives fewer schedules."""
+    count = len(candidate.answer(_SQUARE, replace(candidate.budget, schedules=_FEW)).starts)
+    if count > _FEW:
+        yield Failure(_SQUARE, f"{count} schedules; budget.schedules allows {_FEW}")
 
 
 def same_seed_same_schedules(candidate: Candidate) -> Iterator[Failure]:

@@ -86,6 +86,25 @@ class Project:
     resources: tuple[str, ...] = ()  # R: of the resources in messages; empty: their numbers
     job_shop: JobShop | None = None  # if the project is one: step k of job j is activity j * M + k
 
+    @classmethod
+    def from_rows(
+        cls, rows: Sequence[Sequence[int]], successors: Sequence[Sequence[int]], capacities: Sequence[int]
+    ) -> Project:
+        """A project as files of instances list it. rows: duration and demands of each activity; successors: from 0 on.
+
+        Raises Invalid. Activities and resources are named by their numbers from 1 on.
+        """
+        table = np.array(rows, np.int64)
+        return cls(
+            durations=table[:, 0],
+            offsets=np.cumsum([0, *map(len, successors)]).astype(np.int32),
+            targets=np.array([target for row in successors for target in row], np.int32),
+            demands=table[:, 1:],
+            capacities=np.array(capacities, np.int64),
+            names=tuple(f"activity {number}" for number in range(1, len(rows) + 1)),
+            resources=tuple(f"resource {number}" for number in range(1, len(capacities) + 1)),
+        )
+
     def __post_init__(self) -> None:
         n, count = len(self.durations), len(self.capacities)
         if n > MOST_ACTIVITIES or count > MOST_RESOURCES or n * count > MOST_DEMANDS:

@@ -156,7 +156,7 @@ def test_a_fault_of_a_job_shop_has_its_line(tmp_path: Path, change: tuple[str, s
             "activity 6 precedes 7; there",
         ),
         (r"(?m)^  1      1     \d+", "  1      1     -4", "  1      1     -4", "activity 1: the duration -4"),
-        (r"(?m)^(  1      1.*) \d+$", r"\g<1> 77", " 77", "activity 1 needs 77 units of resource R 2"),
+        (r"(?m)^(  1      1.*) \d+$", r"\g<1> 77", " 77", "activity 1 needs 77 units of resource 2"),
         (r"RESOURCEAVAILABILITIES", "AVAILABILITIES", "", "the part RESOURCEAVAILABILITIES is missing"),
         (r"(?m)^jobs .*$", "", "", "there is no line such as 'jobs "),
     ],

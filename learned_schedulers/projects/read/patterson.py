@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from learned_schedulers.projects.problem import MOST_ACTIVITIES, MOST_DEMANDS, MOST_RESOURCES, Invalid, Project
 from learned_schedulers.projects.read.lines import Line
 
@@ -55,17 +53,8 @@ def read_patterson(path: Path, lines: Sequence[Line]) -> Project:
     if numbers:
         reason = f"there is more behind the last of {n} activities"
         raise numbers[-1][0].unreadable(reason, "delete it, or correct their number")
-    table = np.array(rows, np.int64)
     try:
-        return Project(
-            durations=table[:, 0],
-            offsets=np.cumsum([0, *map(len, successors)]).astype(np.int32),
-            targets=np.array([target for row in successors for target in row], np.int32),
-            demands=table[:, 1:],
-            capacities=np.array(capacities, np.int64),
-            names=tuple(f"activity {number}" for number in range(1, n + 1)),
-            resources=tuple(f"resource {number}" for number in range(1, resources + 1)),
-        )
+        return Project.from_rows(rows, successors, capacities)
     except Invalid as error:
         raise (lines[0] if error.number is None else begins[error.number]).unreadable(
             str(error), "correct it"

@@ -20,8 +20,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from learned_schedulers.projects.problem import MOST_ACTIVITIES, MOST_DEMANDS, MOST_RESOURCES, Invalid, Project
 from learned_schedulers.projects.read.lines import Line, Unreadable
 
@@ -49,20 +47,12 @@ def read_psplib(path: Path, lines: Sequence[Line]) -> Project:
     requests = _rows(path, lines, _REQUESTS, n)
     [available] = _rows(path, lines, _AVAILABLE, 1)
     successors = [_successors(line, number, n) for number, line in enumerate(precedence, 1)]
-    table = np.array([_request(line, number, resources) for number, line in enumerate(requests, 1)], np.int64)
+    rows = [_request(line, number, resources) for number, line in enumerate(requests, 1)]
     capacities = available.integers()
     if len(capacities) != resources:
         raise available.unreadable(f"{len(capacities)} numbers for {resources} resources", "give one for each")
     try:
-        return Project(
-            durations=table[:, 0],
-            offsets=np.cumsum([0, *map(len, successors)]).astype(np.int32),
-            targets=np.array([target for row in successors for target in row], np.int32),
-            demands=table[:, 1:],
-            capacities=np.array(capacities, np.int64),
-            names=tuple(f"activity {number}" for number in range(1, n + 1)),
-            resources=tuple(f"resource R {number}" for number in range(1, resources + 1)),
-        )
+        return Project.from_rows(rows, successors, capacities)
     except Invalid as error:
         part = precedence if "precedes" in str(error) or "cycle" in str(error) else requests
         line = available if error.number is None else part[error.number]
