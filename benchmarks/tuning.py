@@ -368,9 +368,10 @@ def _publish(folder: Path, programs: Mapping[str, Program], minutes: float) -> N
             values = of_judge[metric]
             numbers = values.agg(["min", "min", "max"])
             rows.append(row(tuned, Quantity(metric, unit="1"), *numbers, len(values), over="functions"))
+    of_a_minute = frames["learning"].query("seconds == 60")
     for way in ("unlearned", "random"):
-        if len(frames["learning"]):
-            by_way = frames["learning"].pivot_table(index=["program", "seed"], columns="way", values="ratio")
+        if len(of_a_minute):
+            by_way = of_a_minute.pivot_table(index=["program", "seed"], columns="way", values="ratio")
             numbers = ratio(by_way[way], by_way["learned"])
             learned = tuned | {"method": "learned"}
             rows.append(row(learned, Quantity("time", "ratio", way), *numbers, len(by_way), over="searches"))
