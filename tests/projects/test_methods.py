@@ -43,6 +43,9 @@ def test_schedules_are_valid_and_not_better_than_the_optimum(
     project = drawn_projects.project(np.random.default_rng(seed), n, resources, topological=topological)
     settings = VARIANTS[variant]
     answer = make(settings).schedule(project, np.random.default_rng(1), Budget.of(settings))
+    if answer.status == UNSUPPORTED:
+        assert variant == "tabu_search" and not len(answer.starts)
+        return
     least = oracle.least_makespan(project)
     for starts in answer.starts:
         assert oracle.is_schedule(project, starts) and judge.makespan(project, starts) >= least

@@ -38,8 +38,9 @@ class Shop(NamedTuple):
             return None
         before, behind = np.full((2, n), -1)
         before[project.targets], behind[project.sources] = project.sources, project.targets
-        alone = len(project.capacities) + np.arange(n)  # what needs nothing has a machine of its own
-        machines = np.where(project.demands.any(1), project.demands.argmax(1), alone) if n else np.zeros(0, np.int64)
+        machines = len(project.capacities) + np.arange(n)  # what needs nothing has a machine of its own
+        users, needed = np.nonzero(project.demands)
+        machines[users] = needed
         by_machine = np.argsort(machines, kind="stable")
         firsts = np.searchsorted(machines[by_machine], machines[by_machine])
         places = np.empty(n, np.int64)
