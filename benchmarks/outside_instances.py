@@ -72,7 +72,7 @@ class Answer(NamedTuple):
     makespan: int
     bound: int
     status: str
-    seconds: float  # of the clock
+    seconds: float  # the processor's
 
 
 def entries(seconds: float) -> dict[str, MethodSettings]:
@@ -85,6 +85,15 @@ def entries(seconds: float) -> dict[str, MethodSettings]:
         "job_shop_policy": entry("project", "job_shop_policy", schedules=1),
         "job_shop_policy_512": entry("project", "job_shop_policy", schedules=512),
         "cp_sat": entry("project", "cp_sat", seconds=seconds),
+    }
+
+
+def searches() -> dict[str, MethodSettings]:
+    """The same of `--search`. CP-SAT takes six seconds and more for each of its deterministic ones."""
+    return {
+        **{f"tabu_search_{seconds}": entry("project", "tabu_search", seconds=seconds) for seconds in (1, 10, 30)},
+        "cp_sat": entry("project", "cp_sat", seconds=5.0),
+        **{name: settings for name, settings in entries(1.0).items() if name.startswith("job_shop_policy")},
     }
 
 
@@ -117,10 +126,10 @@ def write_classical(source: Path, folder: Path) -> None:
 def answer_of(instance: Instance, name: str, settings: MethodSettings) -> Answer:
     """What the method reaches on the instance."""
     project = read_project(instance.path)
-    began = time.perf_counter()
+    began = time.process_time()
     method = methods.make(settings, {"weights": SHIPPED})
     schedules = method.schedule(project, np.random.default_rng(0), methods.Budget.of(settings))
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     supported = schedules.status != methods.UNSUPPORTED
     makespan = methods.best(project, schedules).makespan if supported else -1
     place = (instance.set, instance.path.stem, instance.digest, name, settings.model_dump_json())
@@ -163,11 +172,11 @@ def answered(instances: list[Instance], by: dict[str, MethodSettings], work: Pat
     return answers
 
 
-def rows_of(instances: list[Instance], answers: list[Answer]) -> Iterator[Row]:
-    """Table `results`."""
+def rows_of(name_of_it: str, instances: list[Instance], answers: list[Answer]) -> Iterator[Row]:
+    """Table `results` of an experiment."""
     best = {(instance.set, instance.path.stem): instance.best for instance in instances}
     scheduled = [answer for answer in answers if answer.makespan >= 0]
-    experiment = {"experiment": "outside_instances"}
+    experiment = {"experiment": name_of_it}
     for of_set, name in sorted({(answer.set, answer.method) for answer in scheduled}):
         group = [answer for answer in scheduled if (answer.set, answer.method) == (of_set, name)]
         bootstrap = Bootstrap(len(group), SAMPLES, CONFIDENCE)
@@ -181,6 +190,7 @@ def rows_of(instances: list[Instance], answers: list[Answer]) -> Iterator[Row]:
         for metric, shares in numbers.items():
             quantity = Quantity(metric, baseline="best_known", unit="share")
             yield once(place, quantity, np.array(shares, float), bootstrap) | {"interval_of": "instances"}
+        yield row(place, Quantity("seconds", unit="seconds"), np.mean([answer.seconds for answer in group]))
     whole = {(answer.set, answer.instance) for answer in scheduled}
     below = sum(_is_below(answer.makespan, best[answer.set, answer.instance]) for answer in scheduled)
     above = sum(answer.bound > best[answer.set, answer.instance].upper for answer in scheduled)
@@ -199,8 +209,9 @@ def main(
     ] = None,
     seconds: Annotated[float, typer.Option(help="CP-SAT's deterministic time for each instance.")] = 2.0,
     only: Annotated[list[str] | None, typer.Option(help="Methods to run; nothing is published then.")] = None,
+    search: Annotated[bool, typer.Option(help="Compare searches for job-shops for as long.")] = False,
     work: Annotated[Path, typer.Option(help="Folder of the makespans so far.")] = Path("data/outside_instances"),
-    output: Annotated[Path, typer.Option(help="Folder to publish in.")] = PUBLISHED / "outside_instances",
+    reports: Annotated[Path, typer.Option(help="Folder to publish in.")] = PUBLISHED,
 ) -> None:
     """Schedule, compare, print and publish; a run that was stopped goes on where it was."""
     folders = sorted(path.parent for path in folder.glob(f"*/{KNOWN_VALUES}"))
@@ -210,9 +221,10 @@ def main(
     if not folders:
         raise ValueError(f"{folder}: no folder in it has a table {KNOWN_VALUES}; name the folder that has the sets")
     instances = [instance for path in folders for instance in instances_of(path)]
-    by = entries(seconds)
+    by = searches() if search else entries(seconds)
+    output = reports / ("job_shop_search" if search else "outside_instances")
     chosen = {name: settings for name, settings in by.items() if not only or name in only}
-    table = results(rows_of(instances, answered(instances, chosen, work / "makespans.csv")))
+    table = results(rows_of(output.name, instances, answered(instances, chosen, work / "makespans.csv")))
     print(table[["set", "method", "metric", "value", "low", "high", "n"]].to_string(index=False))
     if not only:
         settings = {name: entry.model_dump(mode="json") for name, entry in by.items()}

@@ -25,12 +25,13 @@ from learned_schedulers.projects.problem import Project
 from learned_schedulers.projects.read.best_known import BestKnown, read_best_known
 from learned_schedulers.projects.read.reading import read_project
 
-By = Literal["rule", "randomised", "cp_sat", "policy"]
+By = Literal["rule", "randomised", "cp_sat", "policy", "tabu"]
 _METHODS: dict[By, str] = {
     "rule": "priority_rules",
     "randomised": "randomised_rules",
     "cp_sat": "cp_sat",
     "policy": "job_shop_policy",
+    "tabu": "tabu_search",
 }  # files of projects/methods
 _LARGEST = 2**28  # bytes of a file of starts
 _LATEST = 2**62  # start of an activity
@@ -59,7 +60,8 @@ def main(
         By,
         typer.Option(
             help="rule: the best of four priority rules by two schemes; randomised: the best rule with noise on its "
-            "priorities; cp_sat: OR-Tools' solver, which also proves; policy: a trained network, of job-shops alone."
+            "priorities; cp_sat: OR-Tools' solver, which also proves; policy: a trained network, of job-shops alone; "
+            "tabu: tabu search, the shortest schedules of job-shops."
         ),
     ] = "rule",
     method: Annotated[
@@ -79,7 +81,11 @@ def main(
         ),
     ] = None,
     seconds: Annotated[
-        float, typer.Option(min=0.001, help="Of cp_sat: its deterministic time for each file; 5 to 10 of the clock.")
+        float,
+        typer.Option(
+            min=0.001,
+            help="For each file, of tabu; of cp_sat: its deterministic time, 5 to 10 of the clock.",
+        ),
     ] = 10.0,
     schedules: Annotated[
         int, typer.Option(min=1, max=1_000_000, help="Number of schedules that randomised and policy draw.")

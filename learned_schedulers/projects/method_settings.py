@@ -37,9 +37,17 @@ class RandomisedRules(NoisySettings):
     schedules: Positive = 512
 
 
+class TabuSearch(MethodSettings):
+    seconds: AboveZero = 10.0  # deterministic ones, by the operations that are visited; about one of the clock each
+    population: Positive = 20
+    patience: Positive = 12_500  # moves without a better schedule, after which another one is improved
+    most_pairs: Positive = 2**26  # of activities that share a machine; a job-shop with more is not tried
+
+
 CLASSES: dict[str, type[MethodSettings]] = {
     "cp_sat": CpSat,
     "job_shop_policy": JobShopPolicy,
     "priority_rules": PriorityRules,
     "randomised_rules": RandomisedRules,
+    "tabu_search": TabuSearch,
 }

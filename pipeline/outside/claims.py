@@ -21,6 +21,14 @@ def claims() -> Iterator[Claim]:
     yield Claim("jobshop_gap_greedy", "<= 0.12", gap | {"method": "job_shop_policy"}).as_question(question)
     question = "How far is the best of its 512 schedules?"
     yield Claim("jobshop_gap_512", "<= 0.07", gap | {"method": "job_shop_policy_512"}).as_question(question)
+    searched = row_of("job_shop_search", metric="gap", baseline="best_known")
+    for name, target, which, method, question in (
+        ("gap_30_seconds", "<= 0.03", "taillard", "tabu_search_30", "How far is tabu search after 30 seconds?"),
+        ("demirkol_greedy", "<= 0.18", "demirkol", "job_shop_policy", "On Demirkol's, the greedy schedule?"),
+        ("demirkol_512", "<= 0.12", "demirkol", "job_shop_policy_512", "The best of its 512 schedules there?"),
+        ("demirkol_30_seconds", "<= 0.03", "demirkol", "tabu_search_30", "Tabu search after 30 seconds there?"),
+    ):
+        yield Claim(f"jobshop_{name}", target, searched | {"set": which, "method": method}).as_question(question)
     differs = row_of("saga_peers", target="all", method="saga_heft", metric="schedules_differ_unexplained")
     question = "How many of SAGA's HEFT's schedules differ, unexplained?"
     yield Claim("outside_heft_differs_from_saga", "== 0", differs | {"baseline": "heft"}).as_question(question, "count")

@@ -24,6 +24,7 @@ VARIANTS: dict[str, MethodSettings] = {
     "first come": entry("project", "priority_rules", rules=["first_come"], schemes=["serial"]),
     "randomised_rules": entry("project", "randomised_rules", schedules=40),
     "cp_sat": entry("project", "cp_sat", seconds=1.0),
+    "tabu_search": entry("project", "tabu_search", seconds=1e-3),
 }
 # Muth and Thompson's 6 x 6 instance, the smallest of the classical ones; its least makespan is 55.
 SIX = JobShop(
@@ -42,6 +43,9 @@ def test_schedules_are_valid_and_not_better_than_the_optimum(
     project = drawn_projects.project(np.random.default_rng(seed), n, resources, topological=topological)
     settings = VARIANTS[variant]
     answer = make(settings).schedule(project, np.random.default_rng(1), Budget.of(settings))
+    if answer.status == UNSUPPORTED:
+        assert variant == "tabu_search" and not len(answer.starts)
+        return
     least = oracle.least_makespan(project)
     for starts in answer.starts:
         assert oracle.is_schedule(project, starts) and judge.makespan(project, starts) >= least
@@ -56,6 +60,38 @@ def test_the_classical_job_shop_is_solved_and_proven() -> None:
     settings = VARIANTS["cp_sat"]
     answer = make(settings).schedule(project, np.random.default_rng(0), Budget.of(settings))
     assert (answer.status, best(project, answer).makespan, answer.bound) == (OK, 55, 55)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(1, 4), st.integers(0, 4))
+def test_tabu_search_is_never_better_than_the_optimum_and_mostly_there(
+    seed: int, jobs: int, machines: int, longest: int
+) -> None:
+    """Small job-shops, also with operations that take no time, beside CP-SAT's proven optimum."""
+    drawn = drawn_projects.job_shop(np.random.default_rng(seed), jobs, machines, 9)
+    project = project_of(JobShop(drawn.machines, drawn.durations % (longest + 1)))
+    least = make(VARIANTS["cp_sat"]).schedule(project, np.random.default_rng(0), Budget(seconds=1.0)).bound
+    answer = make(entry("project", "tabu_search")).schedule(project, np.random.default_rng(0), Budget(seconds=0.05))
+    assert best(project, answer).makespan == least
+
+
+def test_tabu_search_solves_the_classical_job_shop_and_more_time_is_never_worse() -> None:
+    settings = entry("project", "tabu_search")
+    answer = make(settings).schedule(project_of(SIX), np.random.default_rng(0), Budget(seconds=0.1))
+    assert best(project_of(SIX), answer).makespan == 55
+    project = project_of(drawn_projects.job_shop(np.random.default_rng(5), 15, 10, 99))
+    answers = [make(settings).schedule(project, np.random.default_rng(0), Budget(seconds=s)) for s in (1e-3, 0.1, 1)]
+    reached = [best(project, each).makespan for each in answers]
+    assert reached == sorted(reached, reverse=True) and reached[0] > reached[2] >= project.bound
+
+
+def test_tabu_search_refuses_what_is_no_job_shop_or_too_large() -> None:
+    method = make(entry("project", "tabu_search"))
+    wide = replace(project_of(SIX), capacities=np.full(6, 2), job_shop=None)
+    answer = method.schedule(wide, np.random.default_rng(0), Budget(seconds=1.0))
+    assert answer.status == UNSUPPORTED and "no job-shop" in answer.message
+    small = make(entry("project", "tabu_search", most_pairs=215))
+    answer = small.schedule(project_of(SIX), np.random.default_rng(0), Budget(seconds=1.0))
+    assert answer.status == UNSUPPORTED and "216 pairs" in answer.message
 
 
 def test_without_time_cp_sat_has_the_schedule_of_the_rules_and_a_bound() -> None:
