@@ -44,6 +44,10 @@ def main(job: str, folder: Path, command: Sequence[str], product: str = "") -> i
             if code := main(job, folder, [*compiling, "-c", source, "-o", target], program):
                 return code
         call = understood(command)
+    elif _makes_objects(call, command):
+        compiling, _ = apart(command, {})
+        codes = [main(job, folder, [*compiling, source], product) for source in call.sources]
+        return max(codes)
     code = subprocess.call(command)
     settings = json.loads((folder / SETTINGS).read_text())
     if code:
@@ -65,6 +69,12 @@ def _makes_a_program(call: Understood, command: Sequence[str]) -> bool:
     if call.reason or call.cached or _PROBES.search(call.output or "a.out"):
         return False
     return not any(word in ("-c", "-S") or word.startswith(("-M", "-x", "-save-temps", "@")) for word in command)
+
+
+def _makes_objects(call: Understood, command: Sequence[str]) -> bool:
+    """Whether a command makes an object of each of several sources, which may be done one after the other."""
+    several = len(call.sources) > 1 and "-c" in call.flags and not (call.reason or call.cached or call.output)
+    return several and not any(word.startswith(("-x", "-save-temps", "@")) for word in command)
 
 
 def bitcode(clang: str, command: Sequence[str], target: str, folder: str | None = None) -> str:

@@ -48,6 +48,8 @@ TUNING_JUDGE = Table(
             ("share", pa.float64()),  # of the benchmark's time
             ("orders", pa.int64()),
             ("rank_correlation", pa.float64()),  # Spearman's, between the two runs
+            ("spread", pa.float64()),  # of the orders' times, a standard deviation: both runs' mean, as a share
+            ("noise", pa.float64()),  # of the same, by how the two runs differ
             ("candidates_per_minute", pa.float64()),  # compiled and judged
         ]
     ),

@@ -92,6 +92,19 @@ def test_a_program_that_one_command_compiles_and_links_has_objects_too(build: Bu
     assert build.compile(*words).returncode == 1
 
 
+def test_objects_that_one_command_makes_are_its_sources_each(build: Build) -> None:
+    """As lz4's Makefile does it."""
+    (build.folder / "b.c").write_text("int g(int x) { return NUMBER * x; }\n")
+    words = ["gcc", "-O2", "-D", "NUMBER=7", "-c", "a.c", "b.c"]
+    assert build.compile(*words).returncode == 0
+    assert [Path(call["output"]).name for call in build.calls()] == ["a.o", "b.o"]
+    objects = [(build.folder / name).read_bytes() for name in ("a.o", "b.o")]
+    subprocess.run(words, cwd=build.folder, check=True)
+    assert objects == [(build.folder / name).read_bytes() for name in ("a.o", "b.o")]
+    (build.folder / "a.c").write_text("wrong\n")
+    assert build.compile(*words).returncode == 1 and len(build.calls()) == 3
+
+
 def test_another_object_takes_the_place(build: Build) -> None:
     output = build.folder / "a.o"
     (build.state / OBJECTS / f"{key(str(output))}.o").write_bytes(b"another")
