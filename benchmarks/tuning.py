@@ -375,8 +375,7 @@ def _publish(folder: Path, programs: Mapping[str, Program], minutes: float) -> N
             values = of_judge[metric]
             numbers = values.agg(["min", "min", "max"])
             rows.append(row(tuned, Quantity(metric, unit="1"), *numbers, len(values), over="functions"))
-    for function, metric in product(frames["judge"].index, ("rank_correlation", "spread", "noise")):
-        line = frames["judge"].loc[function]
+    for line, metric in product(frames["judge"].to_dict("records"), ("rank_correlation", "spread", "noise")):
         place = tuned | {"method": "judge", "set": line["function"]}
         rows.append(row(place, Quantity(metric, unit="share"), line[metric], n=line["orders"]))
     of_a_minute = frames["learning"].query("seconds == 60")

@@ -335,7 +335,7 @@ def _move(shop: Shop, state: _State, u: int, v: int, forwards: bool, sequence: n
         state.before[last] = previous
     # Between the two, what goes with the moved one keeps its sequence, and so does the rest.
     if forwards:
-        kept = going = 0
+        staying = going = 0
         for t in range(first, final + 1):
             i = state.order[t]
             if i == u or _goes(state, shop.before[i]) or _goes(state, state.before[i]):
@@ -343,12 +343,12 @@ def _move(shop: Shop, state: _State, u: int, v: int, forwards: bool, sequence: n
                 going += 1
                 state.slots[i] = -1
             else:
-                state.order[first + kept] = i
-                kept += 1
+                state.order[first + staying] = i
+                staying += 1
         for k in range(going):
-            state.order[first + kept + k] = scratch[k]
+            state.order[first + staying + k] = scratch[k]
     else:
-        kept = going = 0
+        staying = going = 0
         for t in range(final, first - 1, -1):
             i = state.order[t]
             if i == v or _goes(state, shop.behind[i]) or _goes(state, state.behind[i]):
@@ -356,8 +356,8 @@ def _move(shop: Shop, state: _State, u: int, v: int, forwards: bool, sequence: n
                 going += 1
                 state.slots[i] = -1
             else:
-                state.order[final - kept] = i
-                kept += 1
+                state.order[final - staying] = i
+                staying += 1
         for k in range(going):
             state.order[first + k] = scratch[going - 1 - k]
     for t in range(first, final + 1):
