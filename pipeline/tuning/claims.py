@@ -25,11 +25,11 @@ def claims() -> Iterator[Claim]:
     of_tuned = {"method": "tuned", "target": "this_machine", "set": "all"}
     for name, way, over, target, question in _GAINS:
         row = row_of("tuning", **of_tuned | {"method": way}, metric="time", comparison="ratio", baseline=over)
-        yield Claim(f"tune_gain_over_{name}", target, row, "gain").as_question(question, "saves")
+        yield Claim(f"tune_gain_over_{name}", target, row, "gain").as_question(question)
     row = row_of("tuning", set="all", method="learned", target="this_machine", metric="time", comparison="ratio")
     for over, name in (("unlearned", "the same search with unlearned weights"), ("random", "random legal orders")):
         question = f"After one minute, what do learned weights save over {name}?"
         claim = Claim(f"tune_learned_over_{over}_1_minute", "> 0", row | {"baseline": over}, "gain")
-        yield claim.as_question(question, "saves")
+        yield claim.as_question(question)
     for metric, target, write, question in _OTHERS:
         yield Claim(f"tune_{metric}", target, row_of("tuning", **of_tuned, metric=metric)).as_question(question, write)
