@@ -61,7 +61,7 @@ def main(
         typer.Option(
             help="rule: the best of four priority rules by two schemes; randomised: the best rule with noise on its "
             "priorities; cp_sat: OR-Tools' solver, which also proves; policy: a trained network, of job-shops alone; "
-            "tabu: tabu search, the shortest schedules of job-shops."
+            "tabu: tabu search, of job-shops alone."
         ),
     ] = "rule",
     method: Annotated[

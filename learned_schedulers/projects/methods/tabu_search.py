@@ -1,7 +1,7 @@
 """Tabu search with path relinking for job-shops, after Peng, Lü and Cheng 2015 (TS/PR).
 
 A population of schedules, which begins with those of the priority rules, each improved by tabu search (rules/tabu.py).
-Then two of them are drawn again and again, a schedule between them is improved, and takes the place of the worst.
+Then two of them are drawn again and again, and a schedule between them is improved; the worst of all goes.
 Deviation: between two schedules lies the order by a mean of the operations' ranks in both, which keeps every job's
 order; the paper swaps neighbours and repairs what that breaks.
 """
@@ -17,6 +17,7 @@ from learned_schedulers.projects.methods.rules.tabu import Shop, improve
 from learned_schedulers.projects.problem import Project
 
 _RATE = 70e6  # operations that are visited in a second, about
+_BEGIN = 10_000  # of them that a search from another schedule costs by itself, so that small job-shops end in time
 _BETWEEN = (0.3, 0.7)  # the share of the second schedule
 
 
@@ -44,7 +45,7 @@ class TabuSearch:
                 begin = _between([each for _, each in improved] if len(improved) > 1 else ranks, rng)
             number += 1
             order, starts = np.argsort(begin, kind="stable"), np.empty(n, np.int64)
-            left -= improve(shop, order, starts, self._patience, left, rng)
+            left -= _BEGIN + improve(shop, order, starts, self._patience, left, rng)
             makespan = int((starts + project.durations).max())
             if makespan < least:
                 least, best = makespan, starts
