@@ -6,6 +6,7 @@ out.
 
 - own_method: write a scheduler of your own as a package, and compare it with the methods of the benchmark, up to the
   file to hand in.
+- own_job_shop_method: the same of job-shops, up to the file of starts that is judged again.
 - changed_setting: make a table of the first paper again, change one setting, and see both beside each other.
 - own_project: build a C project through the wrapper that version 1.0.0 had, up to its own tests and its page.
 - own_placement: place a network of one's own on two devices, up to the picture.

@@ -119,7 +119,9 @@ def test_lines_on_a_method_for_projects(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "jobs.txt").write_text(drawn_projects.job_shop_text(job_shop))
     (lines,) = shell("own_method.md")
     output = printed(lines, tmp_path, monkeypatch)
-    assert "all checks passed" in output and output.count(f" {job_shop.durations.sum()} ") == 2
+    assert "all checks passed" in output
+    first, again, ours = re.findall(r"^jobs.txt +12 +3 +(\d+)", output, re.MULTILINE)
+    assert int(ours) <= int(first) == int(again) <= job_shop.durations.sum()
 
 
 def test_every_link_and_anchor_of_the_site_leads_somewhere(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def entrant(name: str, /, **keys: Any) -> ProjectEntrant:
 
     Raises ValueError for what is none, for an unknown setting, and for one that needs anything.
     """
-    settings = entry("project", name, **keys)
+    settings = entry("project", **({"method": name} | keys))
     if settings.needs:
         raise ValueError(
             f"the method {name!r} needs {', '.join(sorted(settings.needs))}; a method for projects gets none"

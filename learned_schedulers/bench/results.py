@@ -23,7 +23,7 @@ from learned_schedulers.bench.graphs import entrant
 from learned_schedulers.bench.instances import SETS, check_target, digest, instances
 from learned_schedulers.bench.peers import baseline
 from learned_schedulers.bench.provenance import Provenance, provenance
-from learned_schedulers.bench.running import Run, of_method, on_stderr, over_runs, run, silent, warm_up
+from learned_schedulers.bench.running import Run, of_method, over_runs, run, warm_up
 from learned_schedulers.bench.stored import Stored
 from learned_schedulers.bench.tasks import Introduction
 from learned_schedulers.files import content, replacing
@@ -108,8 +108,8 @@ def run_of(
         if not complete:
             for process in processes:
                 warm_up(process, every, target, method.sees)
-        progress = silent if complete else on_stderr(f"{method.name}{', once more' * backwards}")
-        return run(sources, every, target, each_seed, progress, store)
+        title = "" if complete else f"{method.name}{', once more' * backwards}"
+        return run(sources, every, target, each_seed, store, title)
 
 
 def differing(
@@ -179,8 +179,11 @@ def write(result: HandIn, path: Path) -> None:
 
 def read(path: Path) -> HandIn:
     """A result for the leaderboard, judged anew. Raises ValueError that names file, fault and remedy."""
+    text = content(path, _LARGEST)
+    if text.startswith(b"instance,"):
+        raise ValueError(f"{path}: these are starts; `learned-schedulers project FILE... --starts {path}` judges them")
     try:
-        result = HandIn.model_validate_json(content(path, _LARGEST))
+        result = HandIn.model_validate_json(text)
     except ValidationError as error:
         raise explain(error, str(path)) from error
     try:

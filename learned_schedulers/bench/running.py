@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count, product
+from itertools import product
 from queue import SimpleQueue
-from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
+from tqdm import tqdm
 
 from learned_schedulers.bench.budgets import Limit, spend
 from learned_schedulers.bench.kinds import FAILED, Instance, Result, Status
@@ -63,43 +62,26 @@ class Source(Protocol):
     def __call__(self, instance: Any, target: str, seed: int) -> Result: ...
 
 
-Progress = Callable[[int, int], None]  # number of the instance that comes next, from 1 on, and of how many
-
-
-def silent(number: int, total: int) -> None:
-    """Tell nobody."""
-
-
-def on_stderr(name: str) -> Progress:
-    """Say on one line which instance a method is at."""
-
-    def show(number: int, total: int) -> None:
-        print(f"\r{name}: {number} of {total}", end="\n" if number == total else "", file=sys.stderr, flush=True)
-
-    return show
-
-
 def run(
     sources: Collection[Source],
     instances: Sequence[Instance],
     target: str,
     seeds: Sequence[int],
-    progress: Progress = silent,
     store: Stored | None = None,
+    title: str = "",
 ) -> Run:
     """The results of a method on all instances, with each seed.
 
-    sources: of the same answers, as many as work at the same time; store: of results that are there already.
+    sources: of the same answers, as many as work at the same time; store: of results that are there already; title: of
+    a bar of progress, on a terminal; none without it.
     """
     idle: SimpleQueue[Source] = SimpleQueue()
     for source in sources:
         idle.put(source)
-    pairs, numbers, announcing = list(product(seeds, instances)), count(1), Lock()
+    pairs = list(product(seeds, instances))
 
     def result(pair: tuple[int, Instance]) -> Result:
         seed, instance = pair
-        with announcing:
-            progress(next(numbers), len(pairs))
         if store is not None and (stored := store.of(instance, seed)) is not None:
             return stored
         source = idle.get()
@@ -113,7 +95,8 @@ def run(
 
     pool = ThreadPoolExecutor(len(sources))
     try:
-        results = list(pool.map(result, pairs))
+        answers = pool.map(result, pairs)
+        results = list(tqdm(answers, title, len(pairs), unit="graph", leave=False, disable=None if title else True))
     finally:  # who interrupts it does not wait: the caller ends the processes
         pool.shutdown(wait=False, cancel_futures=True)
     rows = [results[start : start + len(instances)] for start in range(0, len(pairs), len(instances))]

@@ -143,6 +143,8 @@ def main(
             entered, entered_limit = Introduction(name=name, needs=frozenset({"target"}), package="elsewhere"), None
         else:
             entered, entered_limit = results.introduced(str(method), settings_of(setting or []), allowance), limit
+            if entered.kind == "project":
+                raise ValueError(f"{method} is for projects: learned-schedulers project FILE... --method {method}")
         if entered.unconfined:
             print(f"the method's process may start others and use the network: {entered.unconfined}", file=sys.stderr)
         print(_head(of_set, target, len(every), limit), flush=True)
@@ -154,6 +156,7 @@ def main(
                 result = results.run_of(peer, of_set, target, of_peer, numbers, allowance, jobs, store)
                 line = comparison.line(peer.name, of_set, target, of_peer, result, peer.sees)
                 lines.append(line._replace(earlier=store.earlier))
+                print(f"{peer.name}: {line.stands.value:.3f} of {baseline(of_set)}", file=sys.stderr, flush=True)
         if entered_limit is None:
             result, differing = run([of_schedules(proposals)], every, target, [0]), list[str]()
         else:
@@ -174,11 +177,12 @@ def main(
                 temporary.write_bytes(content)
             print(f"picture: {picture}")
         hand_in = results.hand_in(of_set, target, entered, entered_limit, result, differing)
-        for reason in results.not_for_leaderboard(hand_in):
+        reasons = results.not_for_leaderboard(hand_in)
+        for reason in reasons:
             print(f"not for the leaderboard: {reason}")
         if out is not None:
             results.write(hand_in, out)
-            print(f"result to hand in: {out}")
+            print(f"result: {out}" if reasons else f"result to hand in: {out}; learned-schedulers leaderboard {out}")
 
 
 def _head(of_set: str, target: str, count: int, limit: Limit) -> str:

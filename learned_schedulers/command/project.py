@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import typer
 from tqdm import tqdm
 
 from learned_schedulers.command.kernels import announce
+from learned_schedulers.command.settings import settings_of
 from learned_schedulers.files import content, replacing
 from learned_schedulers.method_settings import class_of, entry
 from learned_schedulers.projects import judge, methods
@@ -72,6 +73,9 @@ def main(
             "the current folder, too. docs/own_method.md",
         ),
     ] = None,
+    setting: Annotated[
+        list[str] | None, typer.Option(help='Setting of your method, like width=2 or kind="wide". Repeatable.')
+    ] = None,
     best_known: Annotated[
         Path | None,
         typer.Option(
@@ -84,11 +88,12 @@ def main(
         float,
         typer.Option(
             min=0.001,
-            help="For each file, of tabu; of cp_sat: its deterministic time, 5 to 10 of the clock.",
+            help="For each file, of tabu; of cp_sat: its deterministic time, 5 to 10 of the clock; of your method: "
+            "budget.seconds.",
         ),
     ] = 10.0,
     schedules: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="Number of schedules that randomised and policy draw.")
+        int, typer.Option(min=1, max=1_000_000, help="Number of schedules of randomised, policy, and your method.")
     ] = 512,
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of all random draws; the same seed gives the same schedules.")
@@ -112,8 +117,8 @@ def main(
     proven one; and how far the makespan is above the best one known, at the end in the mean of all files. The form of a
     file is recognised by its content: docs/instances.md. Nothing of a file is run.
 
-    A file that cannot be read is named with the line and the reason, and the others go on; the exit code is then 1, as
-    it is if a makespan is below a bound that --known calls proven.
+    A file that cannot be read, or has no schedule, is named with the reason, its line ends in "failed", and the others
+    go on; the exit code is then 1, as it is if a makespan is below a bound that --known calls proven.
 
     Example, in an empty folder: two jobs of two operations, each a machine and a time:
 
@@ -128,8 +133,10 @@ def main(
     learned-schedulers project taillard/*.txt --by randomised --known taillard/best_known.csv
     learned-schedulers project j60/*.sm --by cp_sat --seconds 5 --known j60/best_known.csv -o starts.csv
     learned-schedulers project j60/*.sm --known j60/best_known.csv --starts mine.csv
-    learned-schedulers project j60/*.sm --known j60/best_known.csv --method mypackage:Method
+    learned-schedulers project j60/*.sm --known j60/best_known.csv --method mypackage:Method --setting width=2
     """
+    if setting and method is None:
+        raise ValueError("--setting: only your --method has settings here; leave it out")
     if out is not None and any(out.resolve() == path.resolve() for path in (*files, best_known) if path is not None):
         raise ValueError(f"--out {out}: the starts would take the place of an instance; name another file")
     values = {} if best_known is None else read_best_known(best_known)
@@ -138,7 +145,8 @@ def main(
     print(f"{'instance':{width}}" + "".join(f"  {name:>10}" for name in _COLUMNS) + "  status", flush=True)
     answers: list[_Answer] = []
     faults = 0
-    with _source(by, method, starts, methods.Budget(schedules, seconds), seed) as schedules_of:
+    budget, keys = methods.Budget(schedules, seconds), settings_of(setting or [])
+    with _source(by, method, keys, starts, budget, seed) as schedules_of:
         for path in tqdm(files, unit="file", leave=False, disable=None):
             try:
                 project = read_project(path)
@@ -155,9 +163,12 @@ def main(
             except ValueError as error:
                 faults += 1
                 tqdm.write(f"error: {error}", file=sys.stderr)
+                if not answers or answers[-1].path != path:
+                    tqdm.write(f"{path.name:{width}}" + f"  {'-':>10}" * len(_COLUMNS) + "  failed")
     gaps = [value.gap(each.makespan) for each in answers if (value := _best_known_of(values, each.path)) is not None]
     if gaps:
-        print(f"mean gap of {len(gaps)} files: {np.mean(gaps):.1%}")
+        failed = len(files) - len(answers)
+        print(f"mean gap of {len(gaps)} files: {np.mean(gaps):.1%}" + f"; {failed} others failed" * bool(failed))
     if out is not None:
         _write(out, answers)
     if faults:
@@ -166,7 +177,7 @@ def main(
 
 @contextmanager
 def _source(
-    by: By, method: str | None, starts: Path | None, budget: methods.Budget, seed: int
+    by: By, method: str | None, keys: dict[str, Any], starts: Path | None, budget: methods.Budget, seed: int
 ) -> Iterator[Callable[[Path, Project], Schedules]]:
     """What gives the schedules of a file: a file of starts, a user's method, or one of ours."""
     if starts is not None:
@@ -177,7 +188,7 @@ def _source(
         from learned_schedulers.bench.apart import Allowance, Apart
         from learned_schedulers.bench.tasks import Fault, ProjectTask
 
-        with Apart(method, {}, Allowance()) as process:
+        with Apart(method, keys, Allowance()) as process:
             if process.introduction.kind != "project":
                 raise ValueError(f"--method {method}: it is for graphs, which `learned-schedulers compare` takes")
 
@@ -225,7 +236,9 @@ def _read_starts(path: Path) -> dict[str, dict[int, int]]:
 
 def _elsewhere(path: Path, project: Project, by_file: Mapping[str, Mapping[int, int]]) -> Schedules:
     """The schedule of a file that was computed elsewhere. Raises ValueError if activities have no start."""
-    starts = by_file.get(path.name, {})
+    starts = by_file.get(path.name) or by_file.get(path.stem)
+    if starts is None:
+        raise ValueError(f"{path}: there are no starts of an instance {path.name}, but of {', '.join(by_file)[:200]}")
     if sorted(starts) != list(range(len(project))):
         raise ValueError(f"{path}: {len(starts)} starts of {len(project)} activities; give each one, from 0 on")
     return Schedules(np.array([[starts[number] for number in range(len(project))]], np.int64))
@@ -240,7 +253,7 @@ def _answer(path: Path, project: Project, schedules: Schedules) -> _Answer:
     except judge.Violation as error:
         raise ValueError(f"{path}: this is no schedule: {error}") from error
     bound = max(project.bound, schedules.bound)
-    return _Answer(path, project, starts, makespan, bound, "optimal" if makespan == bound else schedules.status)
+    return _Answer(path, project, starts, makespan, bound, "optimal" if makespan == bound else "not proven")
 
 
 def _line(answer: _Answer, value: BestKnown | None, width: int) -> str:

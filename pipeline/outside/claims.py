@@ -41,3 +41,6 @@ def claims() -> Iterator[Claim]:
     minutes = row_of("newcomer_trials", method="own_method", target="this_machine", metric="minutes_to_own_method")
     question = "After how many minutes had a newcomer a method beside ours?"
     yield Claim("outside_minutes_to_own_method", "<= 20", minutes).as_question(question, "two")
+    cheats = row_of("cheats", set="adversarial_small", target="pcie", metric="cheats_unnoticed")
+    question = "How many methods that cheat or break are not noticed?"
+    yield Claim("bench_cheats_unnoticed", "== 0", cheats).as_question(question, "count")

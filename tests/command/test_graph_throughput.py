@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import onnx
 import pytest
 
@@ -88,6 +90,36 @@ def test_files_of_others_have_pipelines_too(tmp_path: Path) -> None:
         places = json.loads((tmp_path / "a").read_text())
         assert len(places) == 65 and places.keys() >= {"n0", "n1"}
         assert set(places.values()) <= {"CPU", "GPU.0", "GPU.1"}
+
+
+@pytest.mark.slow
+def test_the_lines_of_the_docs_give_openvino_every_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is one device here: what is compiled has all operations on the processor."""
+    pytest.importorskip("openvino", reason="openvino is not installed: pip install openvino")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ONEDNN_MAX_CPU_ISA", raising=False)  # of torch's kernels; OpenVINO's need more
+    networks = Path(onnx.__file__).parent / "backend/test/data/light"
+    (tmp_path / "model.onnx").write_bytes((networks / "light_squeezenet.onnx").read_bytes())
+    result = run("model.onnx", "--devices", "cpu,t4:2", "--moves", "50", "--write", "affinities=affinities.json")
+    assert result.exit_code == 0, result.output
+    drawn = dict.fromkeys(json.loads(Path("affinities.json").read_text()), "GPU.0")
+    drawn |= dict.fromkeys(list(drawn)[::2], "CPU")
+    Path("affinities.json").write_text(json.dumps(drawn))
+    page = (Path(__file__).parents[2] / "docs/own_model.md").read_text()
+    [code] = re.findall(r"```python\n(import json\nimport openvino\n.*?)compiled = ", page, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code, names)  # noqa: S102
+    places, model, core = names["places"], names["model"], names["core"]
+    ordered = [each.get_friendly_name() for each in names["operations"]]
+    assert set(places.values()) == {"CPU", "GPU.0"} and places.keys() >= {*ordered}
+    known = drawn.keys() & {*ordered}
+    assert len(known) >= len(drawn) - 2 and all(places[name] == drawn[name] for name in known)
+    assert places["n3/WithoutBiases"] == drawn["n3"] != places["n0/WithoutBiases"] == drawn["n0"]
+    batch = np.random.default_rng(0).random((1, 3, 224, 224), np.float32)
+    expected = core.compile_model("model.onnx", "CPU")(batch)[0]
+    for operation in names["operations"]:
+        operation.get_rt_info()["affinity"] = "CPU"
+    assert np.array_equal(core.compile_model(model, "HETERO:CPU")(batch)[0], expected)
 
 
 def test_a_device_map_says_what_whole_modules_cost(network: tuple[str, ...]) -> None:

@@ -93,7 +93,10 @@ def test_starts_of_others_are_judged(folder: Path) -> None:
     makespans = [[line.split()[3] for line in result.stdout.splitlines()[1:]] for result in (scheduled, judged)]
     assert makespans[0] == makespans[1]
     lines = out.read_text().splitlines()
+    out.write_text("\n".join(lines).replace("shop.txt", "shop"))
+    assert run(*files, "--starts", out).stdout == judged.stdout
     for change, message in (
+        ([line for line in lines if "made" not in line], "no starts of an instance made.sm, but of shop.txt"),
         (lines[:-1], "made.sm: 8 starts of 9 activities; give each one, from 0 on"),
         (
             [*lines, lines[-1].rpartition(",")[0] + ",99"],
@@ -122,11 +125,15 @@ def test_the_mean_gap_and_unequal_jobs_are_told(folder: Path) -> None:
     gaps = [float(line.split()[-2].rstrip("%")) for line in lines[2:4]]
     assert lines[2].split()[3] == "7" and lines[-1].startswith("mean gap of 2 files: ")
     assert float(lines[-1].split()[-1].rstrip("%")) == pytest.approx(np.mean(gaps), abs=0.1)
+    (folder / "empty.txt").write_text("")
+    lines = run(folder / "empty.txt", folder / "shop.txt", "--known", table).stdout.splitlines()
+    assert lines[1].split() == ["empty.txt", *"------", "failed"] and lines[-1].endswith("%; 1 others failed")
 
 
 METHODS = """
 import time
 import numpy as np
+from learned_schedulers.method_settings import MethodSettings
 from learned_schedulers.projects.methods import Schedules
 
 class InTurn:
@@ -143,8 +150,12 @@ class AtOnce(InTurn):
         return Schedules(np.zeros((1, len(project)), np.int64))
 
 class TooMany(InTurn):
+    class Settings(MethodSettings):
+        count: int = 100
+    def __init__(self, settings):
+        self.count = settings.count
     def schedule(self, project, rng, budget):
-        return Schedules(np.repeat(super().schedule(project, rng, budget).starts, 100, 0))
+        return Schedules(np.repeat(super().schedule(project, rng, budget).starts, self.count, 0))
 
 class Proves(InTurn):
     def schedule(self, project, rng, budget):
@@ -173,6 +184,14 @@ def test_a_users_method_is_asked_apart_and_judged(methods: Path, folder: Path) -
     assert result.exit_code == 0, result.output
     for path, line in zip(files, result.stdout.splitlines()[1:], strict=True):
         assert line.split()[3] == str(read_project(path).durations.sum())
+    assert "only your --method has settings" in run(*files, "--setting", "count=7").stderr
+    assert run(*files, "--method", "mine_for_projects:TooMany", "--setting", "count=7").exit_code == 0
+    wrong = CliRunner().invoke(app, ["compare", "--method", "mine_for_projects:InTurn"])
+    assert wrong.exit_code == 1 and "is for projects: learned-schedulers project FILE... --method" in wrong.stderr
+    (methods / "starts.csv").write_text("instance,number,activity,start\n")
+    assert (
+        "these are starts; `learned-schedulers project" in CliRunner().invoke(app, ["leaderboard", "starts.csv"]).stdout
+    )
     for name, message in (
         ("AtOnce", "shop.txt: this is no schedule: job 0, step 1 starts at 0"),
         ("Fails", "shop.txt: ArithmeticError: nothing"),
