@@ -112,8 +112,8 @@ def test_the_lines_of_the_docs_give_openvino_every_device(tmp_path: Path, monkey
     places, model, core = names["places"], names["model"], names["core"]
     ordered = [each.get_friendly_name() for each in names["operations"]]
     assert set(places.values()) == {"CPU", "GPU.0"} and places.keys() >= {*ordered}
-    known = drawn.keys() & {*ordered}
-    assert len(known) >= len(drawn) - 2 and all(places[name] == drawn[name] for name in known)
+    in_both = drawn.keys() & {*ordered}
+    assert len(in_both) >= len(drawn) - 2 and all(places[name] == drawn[name] for name in in_both)
     assert places["n3/WithoutBiases"] == drawn["n3"] != places["n0/WithoutBiases"] == drawn["n0"]
     batch = np.random.default_rng(0).random((1, 3, 224, 224), np.float32)
     expected = core.compile_model("model.onnx", "CPU")(batch)[0]
