@@ -126,7 +126,8 @@ class Build:
         for output in (outputs[path] for path in changed):
             of_libtool = (output.with_suffix(".lo"), output.parent.parent / f"{output.stem}.lo")
             for stale in (output, *of_libtool, objects[output].product):
-                stale.unlink(missing_ok=True)
+                if stale.is_file():  # and no /dev/null, to which builds compile what they only try
+                    stale.unlink()
         self.run()
 
 

@@ -57,6 +57,8 @@ def main(job: str, folder: Path, command: Sequence[str], product: str = "") -> i
             _tell(folder, settings["orders"])
         return code
     output = os.path.abspath(call.output or f"{Path(call.sources[0]).stem}.o")
+    if not os.path.isfile(output):  # /dev/null: the call asks whether the compiler has an option
+        return code
     if job == "tune":
         _keep(folder, settings, command, call, output, product)
     else:

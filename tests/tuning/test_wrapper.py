@@ -72,6 +72,8 @@ def test_errors_and_other_calls_are_the_compilers(build: Build) -> None:
         wrapped = build.compile(*words)
         assert (wrapped.returncode, wrapped.stdout, wrapped.stderr) == (alone.returncode, alone.stdout, alone.stderr)
     assert not build.calls()
+    assert build.compile("gcc", "-c", "-x", "c", "/dev/null", "-o", "/dev/null").returncode == 0
+    assert build.compile("gcc", "-c", "a.c", "-o", "/dev/null").returncode == 0 and not build.calls()
 
 
 def test_a_program_that_one_command_compiles_and_links_has_objects_too(build: Build) -> None:
