@@ -1,6 +1,6 @@
 """How many dishonest methods pass as honest ones: `python -m benchmarks.cheats` (five minutes).
 
-The classes of tests/bench/dishonest_methods.py cheat or break, each in its own way. All run as `compare` runs a method,
+The classes of tests/trial/dishonest_methods.py cheat or break, each in its own way. All run as `compare` runs a method,
 on the graphs of a frozen set, with two seeds. A method is noticed if it is refused, if a graph's result is a named
 failure, if it spends more than it may, or if its second run differs; it is without effect if its costs are those of the
 honest method, from which all are derived. What is none of these is unnoticed. It publishes the experiment `cheats`.
@@ -20,8 +20,8 @@ from learned_schedulers.bench.budgets import Limit
 from learned_schedulers.bench.results import differing, introduced, run_of
 from learned_schedulers.bench.running import Run, over_runs
 from pipeline.lab.rows import Quantity, results, row
-from tests.bench import dishonest_methods
-from tests.bench.dishonest_methods import InOrder
+from tests.trial import dishonest_methods
+from tests.trial.dishonest_methods import InOrder
 
 _SET, _TARGET, _SEEDS = "adversarial_small", "pcie", (0, 1)
 _LIMITS = {"StopsTheClock": Limit("seconds", 0.1)}  # the others: evaluations

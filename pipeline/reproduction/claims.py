@@ -28,7 +28,7 @@ _FRONT = {  # claims of the front page -> the question
 _FACTORIAL_FRONT = {  # method of the factorial -> the question of the front page
     "popocs_sgd": "20,000 steps, each with its best learning rate, 3 seeds, no flags: are more orders exact by POPOCS "
     "than by Sinkhorn, both by SGD?",
-    "popocs_adam": "And both by Adam?",
+    "popocs_adam": "The same by Adam: are more orders exact by POPOCS than by Sinkhorn?",
 }
 _LATENCY = {  # judge -> the question, and the paper's number
     "haswell_100": (

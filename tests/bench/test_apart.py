@@ -22,7 +22,7 @@ SET = "adversarial_small"
 FEW = instances(SET)[:3]
 ALLOWANCE = Allowance(seconds=20.0, memory=2 << 30)
 LIMIT = Limit("evaluations", 10)
-METHODS = Path(__file__).parent / "dishonest_methods.py"
+METHODS = Path(__file__).parents[1] / "trial/dishonest_methods.py"
 
 
 @pytest.fixture(autouse=True)
