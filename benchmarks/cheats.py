@@ -19,22 +19,24 @@ from learned_schedulers.bench.apart import Allowance
 from learned_schedulers.bench.budgets import Limit
 from learned_schedulers.bench.results import differing, introduced, run_of
 from learned_schedulers.bench.running import Run, over_runs
+from learned_schedulers.bench.tasks import Introduction
 from pipeline.lab.rows import Quantity, results, row
 from tests.trial import dishonest_methods
 from tests.trial.dishonest_methods import InOrder
 
 _SET, _TARGET, _SEEDS = "adversarial_small", "pcie", (0, 1)
-_LIMITS = {"StopsTheClock": Limit("seconds", 0.1)}  # the others: evaluations
+_LIMIT = Limit("evaluations", 10)
+_LIMITS = {"StopsTheClock": Limit("seconds", 0.1)}  # the others: _LIMIT
 _ALLOWANCE = Allowance(seconds=5.0, memory=2 << 30)
 _WAYS = ("refused", "failed", "spent too much", "differed", "without effect", "unnoticed")
 
 
 def main(output: Annotated[Path, typer.Option(help="Folder to publish in.")] = PUBLISHED / "cheats") -> None:
     """Run all of them, print, and publish."""
-    _, honest = _way_and_run("InOrder", None)
+    honest = _run(_introduced("InOrder"), _LIMIT)
     ways = Counter[str]()
     for each in InOrder.__subclasses__():
-        way, _ = _way_and_run(each.__name__, honest)
+        way = _way(each.__name__, honest)
         print(f"{each.__name__}: {way}", flush=True)
         ways[way] += 1
     place = {"experiment": output.name, "set": _SET, "target": _TARGET, "seed": "all"}
@@ -43,21 +45,29 @@ def main(output: Annotated[Path, typer.Option(help="Folder to publish in.")] = P
     publish(output, {"results": results(rows)}, {"seeds": _SEEDS}, [dishonest_methods.__file__])
 
 
-def _way_and_run(name: str, honest: Run | None) -> tuple[str, Run | None]:
-    """How a method is noticed, if it is, and its run, unless it was refused."""
-    limit = _LIMITS.get(name, Limit("evaluations", 10))
+def _way(name: str, honest: Run) -> str:
+    """How a method is noticed, if it is."""
+    limit = _LIMITS.get(name, _LIMIT)
     try:
-        method = introduced(f"{dishonest_methods.__name__}:{name}", {}, _ALLOWANCE)
+        method = _introduced(name)
     except ValueError:
-        return "refused", None
-    run = run_of(method, _SET, _TARGET, limit, _SEEDS, _ALLOWANCE)
+        return "refused"
+    run = _run(method, limit)
     if run.failures:
-        return "failed", run
+        return "failed"
     if over_runs(run, limit):
-        return "spent too much", run
+        return "spent too much"
     if differing(method, _SET, _TARGET, limit, run, _ALLOWANCE, 1):
-        return "differed", run
-    return ("without effect" if honest is not None and run.costs == honest.costs else "unnoticed"), run
+        return "differed"
+    return "without effect" if run.costs == honest.costs else "unnoticed"
+
+
+def _introduced(name: str) -> Introduction:
+    return introduced(f"{dishonest_methods.__name__}:{name}", {}, _ALLOWANCE)
+
+
+def _run(method: Introduction, limit: Limit) -> Run:
+    return run_of(method, _SET, _TARGET, limit, _SEEDS, _ALLOWANCE)
 
 
 if __name__ == "__main__":
