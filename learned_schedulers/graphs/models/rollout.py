@@ -102,8 +102,8 @@ def _backward(
     policy: Policy, graph: Graph, rollouts: Trajectories, context: torch.Tensor, condition: torch.Tensor
 ) -> torch.Tensor:
     """log P_B of each step, (n B,): of removing the operation that the step added, among all that may be removed."""
-    if policy.settings.sequence == "by_start":
-        return torch.zeros(len(rollouts.devices), device=context.device)  # only one may be removed
+    if policy.settings.sequence == "by_start" or policy.settings.objective == "ppo":
+        return torch.zeros(len(rollouts.devices), device=context.device)  # only one may be removed; PPO asks for none
     if policy.settings.backward == "uniform":
         return -rollouts.removable.sum(1).log()
     scores = policy.removals(graph, rollouts.observation, rollouts.orders.shape[0], context, condition)
