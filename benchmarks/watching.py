@@ -11,7 +11,6 @@ import sys
 import tempfile
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -25,21 +24,12 @@ _ENVIRONMENT = os.environ | {
 }
 
 
-class Watched(NamedTuple):
-    """What a process used."""
-
-    stage: str  # empty for Snakemake and shells
-    processor_seconds: float
-    resident: int
-
-
 class Cost(NamedTuple):
     """Of all processes that were started."""
 
     seconds: float
     processor_seconds: float  # of processes that have ended
     peak_bytes: int
-    of_stage: dict[str, list[Watched]]  # its processes, each at its highest
 
 
 def run(command: list[str], folder: Path | None = None) -> None:
@@ -54,7 +44,6 @@ def run(command: list[str], folder: Path | None = None) -> None:
 
 def watched(work: Callable[[], object]) -> Cost:
     """Do the work, and watch all processes below this one meanwhile, but for those that ran before."""
-    processes_watched: dict[tuple[int, float], Watched] = {}
     root, finished, peak = psutil.Process(), threading.Event(), 0
     earlier_ones = set(root.children(recursive=True))
 
@@ -64,15 +53,9 @@ def watched(work: Callable[[], object]) -> Cost:
             resident = 0
             for process in set(root.children(recursive=True)) - earlier_ones:
                 try:
-                    with process.oneshot():
-                        key, used = (process.pid, process.create_time()), process.cpu_times()
-                        size = process.memory_info().rss
-                        stage = _stage_of(process.cmdline())
+                    resident += process.memory_info().rss
                 except psutil.Error:
                     continue  # it has just ended
-                earlier = processes_watched.get(key, Watched(stage, 0, 0))
-                processes_watched[key] = Watched(stage, used.user + used.system, max(size, earlier.resident))
-                resident += size
             peak = max(peak, resident)
 
     watcher = threading.Thread(target=watch)
@@ -85,12 +68,4 @@ def watched(work: Callable[[], object]) -> Cost:
         watcher.join()
     after = os.times()
     used = after.children_user + after.children_system - before.children_user - before.children_system
-    of_stage: dict[str, list[Watched]] = defaultdict(list)
-    for process in processes_watched.values():
-        of_stage[process.stage].append(process)
-    return Cost(time.perf_counter() - start, used, peak, dict(of_stage))
-
-
-def _stage_of(command: list[str]) -> str:
-    """`ingest` of `python -m pipeline ingest ...`; shells that start it do not count."""
-    return command[3] if command[1:3] == ["-m", "pipeline"] and len(command) > 3 else ""
+    return Cost(time.perf_counter() - start, used, peak)

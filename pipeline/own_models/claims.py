@@ -94,3 +94,7 @@ def claims() -> Iterator[Claim]:
     ):
         row = row_of("graph_search", set="unseen", method="local_search", metric=metric, lengths=within)
         yield Claim(f"graph_{name}", target, row).as_question(question, "hundredths")
+    for network, title in (("gflownet", "the GFlowNet's"), ("go", "GO's")):
+        row = row_of("graph_search", set="unseen", method=f"local_search_{network}", metric="longer", lengths="10")
+        question = f"How much longer are schedules if {title} schedule is a start, too, under the same clock?"
+        yield Claim(f"graph_search_from_{network}", "< 0", row).as_question(question, "percent")

@@ -40,6 +40,7 @@ GRAPH_SEARCHES = Table(
     pa.schema(
         [
             *((name, pa.string()) for name in ("set", "graph", "family")),
+            ("starts", pa.string()),  # heuristics, or a network, whose schedule is among the starts
             ("operations", pa.int64()),
             ("moves", pa.float64()),  # times the default number
             ("seed", pa.int64()),

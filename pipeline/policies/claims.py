@@ -16,11 +16,10 @@ _TEST_BED = {
 _TARGETS = ("proxy", "noisy", "bandwidth", "latency")
 _LISTS = {"list": "list_scheduling", "randomised_list": "randomised_list"}
 _ASKED = {"list": "list scheduling", "randomised_list": "randomised list scheduling", "brkga": "BRKGA", "ppo": "PPO"}
-_PAPER_SIZES = "gflownet_paper_sizes_gain_over_randomised_list_"
-_ON_FRONT = {  # the target in words
-    f"{_PAPER_SIZES}bandwidth": "on slow links",
-    f"{_PAPER_SIZES}latency": "where every transfer takes as long",
-}
+_ON_FRONT = (
+    "over_ppo",
+    "told_over_heft_told",
+)  # of the pairs in the test bed, on slow links; chosen before the numbers
 
 
 def claims() -> Iterator[Claim]:
@@ -43,9 +42,8 @@ def claims() -> Iterator[Claim]:
 
     def gain(name: str, row: Row, network: str) -> Claim:
         peer, target = _ASKED[name.split("_over_")[1].split(f"_{row['target']}")[0]], row["target"]
-        question = f"{network}: does it save time over {peer} {_ON_FRONT.get(name, f'on `{target}`')}?"
-        front = "policies" if name in _ON_FRONT else ""
-        return Claim(name, "> 0", row, "gain").as_question(question, "brief", front=front)
+        question = f"{network}: does it save time over {peer} on `{target}`?"
+        return Claim(name, "> 0", row, "gain").as_question(question, "brief")
 
     for target in _TARGETS:
         for name, peer in {**_LISTS, "brkga": "brkga", "ppo": "ppo"}.items():
@@ -65,7 +63,7 @@ def claims() -> Iterator[Claim]:
     row = ratio("gflownet", "list_scheduling", target="bandwidth", **sizes)
     question = "81 graphs of the paper's sizes: does it save as much time over list scheduling on slow links?"
     as_much = Claim("gflownet_saves_as_much_as_in_paper", f">= {_SAVED:.2g}", row, "gain")
-    yield as_much.as_question(question, "brief", f"{_SAVED:.0%}", "policies")
+    yield as_much.as_question(question, "brief", f"{_SAVED:.0%}")
     row = ratio("brkga", "list_scheduling", target="bandwidth", **sizes)
     question = "Does BRKGA save time over list scheduling on slow links, as in the paper?"  # 1.55 against .89
     yield Claim("brkga_paper_sizes_gain_over_list_bandwidth", "> 0", row, "gain").as_question(question, "brief")
@@ -108,7 +106,7 @@ def claims() -> Iterator[Claim]:
     yield Claim("gflownet_diversity_over_ppo", "> 0", diverse).as_question(question, "more")
     question = "50 graphs of 50 operations: are its schedules as much more different than PPO's?"
     as_diverse = Claim("gflownet_diversity_over_ppo_as_in_paper", f">= {_MORE_DIVERSE:.2g}", diverse)
-    yield as_diverse.as_question(question, "more", f"{100 * _MORE_DIVERSE:+.0f} pp", "policies")
+    yield as_diverse.as_question(question, "more", f"{100 * _MORE_DIVERSE:+.0f} pp")
     for name, target, metric, question in (
         ("", "> 0.5", "diversity", "Rank correlation of sigma and the diversity of the kept schedules?"),
         ("_goodness", "< -0.5", "kept_speedup", "Of sigma and their mean speedup?"),
@@ -146,14 +144,17 @@ def _test_bed() -> Iterator[Claim]:
     for short, (target, papers, where) in _TEST_BED.items():
         row = place | {"target": target, "decoder": "best", "method": "gflownet", "baseline": "list_scheduling_idle"}
         name = f"gflownet_test_bed_over_list_{short}_as_in_paper"
-        question = f"Told none: does it save as much time over list scheduling {where} as in the paper?"
-        yield Claim(name, f">= {papers:.2g}", row, "gain").as_question(question, "brief", f"{papers:.0%}")
+        question = f"Told none: does a GFlowNet save as much time over list scheduling {where} as in the paper?"
+        front = "policies" if short == "bandwidth" else ""
+        yield Claim(name, f">= {papers:.2g}", row, "gain").as_question(question, "brief", f"{papers:.0%}", front)
         for pair, method, peer, decoder, question in pairs:
             row = place | {"target": target, "decoder": decoder, "method": method, "baseline": peer}
             name = f"gflownet_test_bed_{pair}_{short}"
-            yield Claim(name, "> 0", row, "gain").as_question(f"{question} {where}?", "brief")
+            shown = front if pair in _ON_FRONT else ""
+            yield Claim(name, "> 0", row, "gain").as_question(f"{question} {where}?", "brief", front=shown)
     row = place | {"target": "proxy", "decoder": "best", "method": "gflownet", "baseline": "ppo"}
     diverse = Claim(
         "gflownet_test_bed_diversity_over_ppo", "> 0", row | {"comparison": "difference", "metric": "diversity"}
     )
-    yield diverse.as_question("Are its schedules more different than PPO's?", "more")
+    question = "Both told none: are a GFlowNet's schedules more different than PPO's?"
+    yield diverse.as_question(question, "more", front="policies")

@@ -28,7 +28,7 @@ FAULTS = Table(
     ),
 )
 
-# What each rule of a corpus costs (benchmarks/blocks_scale.py): one row per corpus and rule.
+# What each rule of a corpus costs: one row per corpus and rule.
 SCALE_RULES = Table(
     "scale_rules",
     pa.schema(
@@ -46,7 +46,7 @@ SCALE_RULES = Table(
     ),
 )
 
-# Corpora of growing numbers of blocks (benchmarks/blocks_scale.py): one row per corpus.
+# Corpora of growing numbers of blocks: one row per corpus.
 SCALE_SIZES = Table(
     "scale_sizes",
     pa.schema(

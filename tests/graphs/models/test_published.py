@@ -39,7 +39,9 @@ def problem(seed: int = 0, n: int = 20, devices: int = 3) -> Problem:
 
 def batch(net: PublishedGo, of: Problem, count: int = 10, settings: Settings = SMALL) -> learning.Batch:
     operations = Operations.of(of, net.vocabulary)
-    return learning.draw(net, operations, settings, count, torch.Generator().manual_seed(3))
+    with torch.no_grad():
+        logs = net(operations)
+    return learning.draw(logs, operations, settings, count, torch.Generator().manual_seed(3))
 
 
 def chains(length: int, delay: float) -> Problem:

@@ -45,11 +45,9 @@ class Batch:
 
 
 def draw(
-    network: PublishedGo, operations: Operations, settings: Settings, count: int, generator: torch.Generator
+    logs: list[Tensor], operations: Operations, settings: Settings, count: int, generator: torch.Generator
 ) -> Batch:
-    """Draw `count` schedules from one pass, and judge all of them at once."""
-    with torch.no_grad():
-        logs = network(operations)
+    """Draw `count` schedules from the log-probabilities of one pass, and judge all of them at once."""
     choices = [torch.multinomial(task.exp(), count, replacement=True, generator=generator) for task in logs]
     problem = operations.problem
     placements, *levels = (task.T.numpy() for task in choices)  # (S, n)
@@ -105,8 +103,9 @@ def search(
     operations, generator = Operations.of(problem, network.vocabulary), _generator(rng)
     optimiser = torch.optim.Adam(network.parameters(), settings.learning_rate)
     best, least, costs = None, (np.inf, np.inf), []
+    logs = _read(network, operations)
     for first in range(0, evaluations, settings.samples):
-        batch = draw(network, operations, settings, min(settings.samples, evaluations - first), generator)
+        batch = draw(logs, operations, settings, min(settings.samples, evaluations - first), generator)
         judged = batch.evaluated
         costs.append(judged.costs)
         chosen = int(np.lexsort((judged.seconds, judged.excess))[0])  # the soonest of what exceeds the memory least
@@ -115,6 +114,7 @@ def search(
             best, least = judged[[chosen]], key
         if learns:
             learn(network, optimiser, settings, [batch], 1)
+            logs = _read(network, operations)
     assert best is not None  # a budget has one evaluation at least
     return SearchResult(best, np.concatenate(costs))
 
@@ -148,7 +148,9 @@ def train(
         rank, world = processes.place()
         rng = np.random.default_rng([seed, number])
         drawn = [readings[k] for k in rng.integers(len(readings), size=settings.problems)]
-        batches = [draw(network, operations, chosen, chosen.samples, _generator(rng)) for operations in drawn]
+        batches = [
+            draw(_read(network, operations), operations, chosen, chosen.samples, _generator(rng)) for operations in drawn
+        ]
         learn(network, optimiser, chosen, batches[rank::world], len(batches))
         return -float(np.mean([batch.rewards for batch in batches]))
 
@@ -164,6 +166,12 @@ def train(
         settings.updates, settings.measurements, "update",
     )  # fmt: skip
     return network, loop.run(plan, resume, save)
+
+
+def _read(network: PublishedGo, operations: Operations) -> list[Tensor]:
+    with torch.no_grad():
+        logs: list[Tensor] = network(operations)
+    return logs
 
 
 def _of(logs: list[Tensor], choices: list[Tensor]) -> list[Tensor]:
