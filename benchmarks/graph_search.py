@@ -70,7 +70,7 @@ def main(
         if (name, times, seed, starts) not in took:
             began, most = time.perf_counter(), int(times * default_moves(problem))
             if starts == _ALONE:
-                found = trials(problem, seed, moves=most)
+                found = trials(problem, seed, moves=None if times == 1 else most)  # None: as the command does
             else:
                 found = _from_network(problem, seed, starts, most, took[name, times, seed, _ALONE])
             took[name, times, seed, starts] = time.perf_counter() - began

@@ -46,6 +46,8 @@ _DRAWN = 10_000_000  # most operations of all its proposals: large graphs get fe
 _VISITED = 3_000_000_000  # operations and edges, were each simulated in each move: five seconds of two cores
 _SETTLED = 1 + 1e-9  # over the lower bound: nothing is left to gain
 _LEAST_MOVES, _MOST_MOVES = 1000, 8_000_000
+_WORTH = 0.02  # above the lower bound: from there on all moves are made, and nearer to it in proportion to what is left
+_NEAR = 0.005  # above the lower bound: nearer to it, nothing more is looked for where devices are full
 _BINDING = 0.5  # of a device's memory, from which on more is looked for where devices are full
 _TIMES = 3  # that this is done, each time from the best so far
 _CHECKED = 20  # best proposals of a method whose memory is checked
@@ -73,9 +75,9 @@ def trials(
     """Results of all methods. The last one is local search, or the network if `by` names one.
 
     groups: (n,), operations of the same group must share a device; moves: number of local search's moves, by default
-    for a few seconds; progress: of local search, with no moves before it. The same seed gives the same schedules. Where
-    a schedule takes no longer than the lower bound, local search and GO have it without a search. Raises ValueError for
-    a network where devices or links differ.
+    for a few seconds, and for less where hardly anything is left to gain; progress: of local search, with no moves
+    before it. The same seed gives the same schedules. Where a schedule takes no longer than the lower bound, local
+    search and GO have it without a search. Raises ValueError for a network where devices or links differ.
     """
     if by in NETWORKS and not problem.equal:
         raise ValueError(f"devices or links differ; {NETWORKS[by]} knows equal ones alone: leave out --by {by}")
@@ -96,7 +98,9 @@ def trials(
     if settled := _settled(problem, results):
         return [*results, replace(settled, method="local_search")]
     start = min(results, key=lambda trial: trial.seconds)
-    moves = default_moves(problem) if moves is None else moves
+    left = start.seconds / problem.bound - 1 if problem.bound else np.inf
+    if moves is None:
+        moves = max(_LEAST_MOVES, int(default_moves(problem) * min(1.0, left / _WORTH)))
     if start.order is None or start.placement is None or not moves:
         return results
     progress(0, start.seconds)
@@ -111,7 +115,7 @@ def trials(
     assert trial.order is not None and trial.placement is not None
     filled = float((peaks(problem, trial.order, trial.placement) / problem.memories).max(initial=0.0))
     binding = filled > _BINDING or schedules[0].seconds < trial.seconds  # walks end where devices are full
-    for _ in range(_TIMES if binding else 0):
+    for _ in range(_TIMES if binding and trial.seconds > problem.bound * (1 + _NEAR) else 0):
         assert trial.placement is not None
         if within := hastened(problem, trial.placement, trial.seconds, rng, groups, moves):
             trial = Trial("local_search", *within)
@@ -119,7 +123,7 @@ def trials(
 
 
 def default_moves(problem: Problem) -> int:
-    """How many schedules local search tries where nobody says it."""
+    """How many schedules local search tries where nobody says it, and much may be left to gain."""
     visited = len(problem) + len(problem.children.targets)
     return max(_LEAST_MOVES, min(_MOST_MOVES, _VISITED // max(visited, 1)))
 

@@ -149,7 +149,8 @@ def train(
         rng = np.random.default_rng([seed, number])
         drawn = [readings[k] for k in rng.integers(len(readings), size=settings.problems)]
         batches = [
-            draw(_read(network, operations), operations, chosen, chosen.samples, _generator(rng)) for operations in drawn
+            draw(_read(network, operations), operations, chosen, chosen.samples, _generator(rng))
+            for operations in drawn
         ]
         learn(network, optimiser, chosen, batches[rank::world], len(batches))
         return -float(np.mean([batch.rewards for batch in batches]))
