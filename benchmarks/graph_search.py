@@ -68,16 +68,17 @@ def main(
     searches = product(moves or _SECONDS, _problems(judge), range(seeds), [_ALONE, *(networks or [])])
     for times, (family, name, problem), seed, starts in () if show else searches:
         if (name, times, seed, starts) not in took:
-            began, most = time.perf_counter(), int(times * default_moves(problem))
+            least = min(trial.seconds for trial in trials(problem, seed, moves=0))
+            began, most = time.perf_counter(), int(times * default_moves(problem, least))
             if starts == _ALONE:
-                found = trials(problem, seed, moves=None if times == 1 else most)  # None: as the command does
+                every = trials(problem, seed, moves=most)
             else:
-                found = _from_network(problem, seed, starts, most, took[name, times, seed, _ALONE])
+                every = _from_network(problem, seed, starts, most, took[name, times, seed, _ALONE])
             took[name, times, seed, starts] = time.perf_counter() - began
-            heuristic = min(trial.seconds for trial in found[:-1])
+            heuristic = min(trial.seconds for trial in every[:-1])
             line = {"graph": name, "family": family, "operations": len(problem), "moves": times, "seed": seed}
             line |= {"starts": starts, "took": took[name, times, seed, starts], "bound": problem.bound}
-            rows.append(line | {"heuristic": heuristic, "makespan": found[-1].seconds})
+            rows.append(line | {"heuristic": heuristic, "makespan": every[-1].seconds})
             pd.DataFrame(rows).to_csv(path, index=False)
     table = pd.DataFrame(rows)
     best = table.groupby("graph")["makespan"].transform("min")

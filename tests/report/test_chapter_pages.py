@@ -81,7 +81,7 @@ CELLS: dict[str, tuple[tuple[str, ...], list[Cell]]] = {  # page -> published ex
         ],
     ),
     "policies": (
-        ("gflownet_paper_sizes",),
+        ("gflownet_paper_sizes", "gflownet_test_bed"),
         [
             Cell(("GFlowNet", "PPO"), 3, lambda value: f"{100 * (value - 1):+.1f}%", BEST | {
                 "method": "gflownet", "target": "latency", "baseline": "ppo"})

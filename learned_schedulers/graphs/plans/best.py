@@ -98,9 +98,7 @@ def trials(
     if settled := _settled(problem, results):
         return [*results, replace(settled, method="local_search")]
     start = min(results, key=lambda trial: trial.seconds)
-    left = start.seconds / problem.bound - 1 if problem.bound else np.inf
-    if moves is None:
-        moves = max(_LEAST_MOVES, int(default_moves(problem) * min(1.0, left / _WORTH)))
+    moves = default_moves(problem, start.seconds) if moves is None else moves
     if start.order is None or start.placement is None or not moves:
         return results
     progress(0, start.seconds)
@@ -122,10 +120,12 @@ def trials(
     return [*results, trial]
 
 
-def default_moves(problem: Problem) -> int:
-    """How many schedules local search tries where nobody says it, and much may be left to gain."""
+def default_moves(problem: Problem, seconds: float) -> int:
+    """How many schedules local search tries where nobody says it, from a schedule that takes so many seconds."""
     visited = len(problem) + len(problem.children.targets)
-    return max(_LEAST_MOVES, min(_MOST_MOVES, _VISITED // max(visited, 1)))
+    left = seconds / problem.bound - 1 if problem.bound else np.inf
+    most = min(_MOST_MOVES, _VISITED // max(visited, 1))
+    return max(_LEAST_MOVES, int(most * min(1.0, left / _WORTH)))
 
 
 def trial_of(
